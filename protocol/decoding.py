@@ -11,9 +11,9 @@ from struct import unpack_from
 from typing import TypeVar, cast
 
 from .errors import Malformed
-from .fields import ArrayOf, Blob, Field, Fixed, Kind, StructOf, Text, fields_in
+from .fields import ArrayOf, Blob, Field, Kind, StructOf, Text, fields_in
 from .source import Source
-from .types import Message
+from .types import Fixed, Message
 from .varint import read_tag, read_tag_count, read_uvarint, skip_tags
 
 M = TypeVar("M", bound=Message)

@@ -5,9 +5,9 @@ from functools import cache
 from struct import pack
 from typing import TypeVar, cast
 
-from .fields import ArrayOf, Blob, Field, Fixed, Kind, StructOf, Text, fields_in
+from .fields import ArrayOf, Blob, Field, Kind, StructOf, Text, fields_in
 from .source import Source
-from .types import Message
+from .types import Fixed, Message
 from .varint import write_uvarint
 
 M = TypeVar("M", bound=Message)

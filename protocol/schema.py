@@ -40,7 +40,7 @@ class ApiSchema(Struct, Generic[RequestT, ResponseT], frozen=True, kw_only=True)
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
-        """0 or 1; 0 always for ApiVersions, whose client cannot know yet what we speak (KIP-511)."""
+        """0 or 1; 0 always for ApiVersions, whose client cannot know what we speak (KIP-511)."""
         return int(self.is_flexible(version) and self.key != _API_VERSIONS_KEY)
 
     def decode_request(self, version: int, view: memoryview, offset: int = 0) -> RequestT:

@@ -40,7 +40,7 @@ class Source:
         return f"k{self._count}"
 
     def take_run(self) -> tuple[Struct, list[str]]:
-        """The layout of the run and its expressions (a pad byte, x, has none); the run is emptied."""
+        """The layout of the run and its expressions (a pad byte, x, has none); empties the run."""
         layout = Struct(">" + "".join(code for code, _ in self.run))
         expressions = [expression for code, expression in self.run if code != "x"]
         self.run = []

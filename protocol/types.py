@@ -19,7 +19,7 @@ The assigned value is Kafka's default. A field that the version lacks is decoded
 encoded.
 """
 
-from typing import Annotated, NamedTuple, NewType
+from typing import Annotated, NamedTuple, NewType, dataclass_transform
 
 from msgspec import Struct
 
@@ -31,8 +31,9 @@ Offset = NewType("Offset", int)
 ZERO_TOPIC_ID = TopicId(bytes(16))
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True)  # what msgspec inherits, for mypy
 class Message(Struct, frozen=True, gc=False):
-    """The base of all messages and of the structs inside them."""
+    """The base of all messages and of the structs inside them; each repeats kw_only=True."""
 
 
 class Fixed(NamedTuple):

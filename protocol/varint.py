@@ -1,7 +1,7 @@
 """Unsigned varints, and the tag sections that are made of them.
 
-CVE-2026-111115: the number of tags is the sender's word. It is bounded before the first is read, and
-a tag that nobody knows is stepped over without making anything.
+CVE-2026-111115: the number of tags is the sender's word. It is bounded before the first is read,
+and a tag that nobody knows is stepped over without making anything.
 """
 
 from .errors import Malformed

@@ -1,6 +1,7 @@
 """Access control lists: DescribeAcls (29), CreateAcls (30), DeleteAcls (31).
 
-Follows Kafka 4.4's Request and Response files of DescribeAcls, CreateAcls, DeleteAcls.
+Follows Kafka 4.4's DescribeAcls{Request,Response}.json, CreateAcls{Request,Response}.json,
+DeleteAcls{Request,Response}.json.
 """
 
 from minibroker.protocol.schema import ApiSchema

@@ -1,6 +1,7 @@
 """A group's offsets: OffsetCommit (8), OffsetFetch (9), OffsetDelete (47).
 
-Follows Kafka 4.4's Request and Response files of OffsetCommit, OffsetFetch, OffsetDelete.
+Follows Kafka 4.4's OffsetCommit{Request,Response}.json, OffsetFetch{Request,Response}.json,
+OffsetDelete{Request,Response}.json.
 """
 
 from typing import Annotated

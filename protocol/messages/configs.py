@@ -1,6 +1,7 @@
-"""Configs: DescribeConfigs (32), AlterConfigs (33), IncrementalAlterConfigs (44), ListConfigResources (74).
+"""Configs: Describe- (32), Alter- (33), IncrementalAlterConfigs (44), ListConfigResources (74).
 
-Follows Kafka 4.4's Request and Response files of DescribeConfigs, AlterConfigs, IncrementalAlterConfigs, ListConfigResources.
+Follows Kafka 4.4's DescribeConfigs{Request,Response}.json, AlterConfigs{Request,Response}.json,
+IncrementalAlterConfigs{Request,Response}.json, ListConfigResources{Request,Response}.json.
 """
 
 from typing import Annotated

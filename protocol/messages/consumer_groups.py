@@ -1,6 +1,7 @@
 """The new consumer groups (KIP-848): ConsumerGroupHeartbeat (68), ConsumerGroupDescribe (69).
 
-Follows Kafka 4.4's Request and Response files of ConsumerGroupHeartbeat, ConsumerGroupDescribe.
+Follows Kafka 4.4's ConsumerGroupHeartbeat{Request,Response}.json,
+ConsumerGroupDescribe{Request,Response}.json.
 """
 
 from typing import Annotated

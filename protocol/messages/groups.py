@@ -1,6 +1,7 @@
 """Groups seen from outside: DescribeGroups (15), ListGroups (16), DeleteGroups (42).
 
-Follows Kafka 4.4's Request and Response files of DescribeGroups, ListGroups, DeleteGroups.
+Follows Kafka 4.4's DescribeGroups{Request,Response}.json, ListGroups{Request,Response}.json,
+DeleteGroups{Request,Response}.json.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
 """Offsets by time and by leader epoch: ListOffsets (2), OffsetForLeaderEpoch (23).
 
-Follows Kafka 4.4's ListOffsets{Request,Response}.json, OffsetForLeaderEpoch{Request,Response}.json.
+Follows Kafka 4.4's ListOffsets{Request,Response}.json,
+OffsetForLeaderEpoch{Request,Response}.json.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
 """Log directories: AlterReplicaLogDirs (34), DescribeLogDirs (35).
 
-Follows Kafka 4.4's Request and Response files of AlterReplicaLogDirs, DescribeLogDirs.
+Follows Kafka 4.4's AlterReplicaLogDirs{Request,Response}.json,
+DescribeLogDirs{Request,Response}.json.
 """
 
 from typing import Annotated

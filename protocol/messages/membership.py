@@ -1,6 +1,7 @@
 """Classic group membership: JoinGroup (11), SyncGroup (14), Heartbeat (12), LeaveGroup (13).
 
-Follows Kafka 4.4's Request and Response files of JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
+Follows Kafka 4.4's JoinGroup{Request,Response}.json, SyncGroup{Request,Response}.json,
+Heartbeat{Request,Response}.json, LeaveGroup{Request,Response}.json.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
 """Who and what is there: Metadata (3), DescribeTopicPartitions (75), DescribeCluster (60).
 
-Follows Kafka 4.4's Request and Response files of Metadata, DescribeTopicPartitions, DescribeCluster.
+Follows Kafka 4.4's Metadata{Request,Response}.json,
+DescribeTopicPartitions{Request,Response}.json, DescribeCluster{Request,Response}.json.
 """
 
 from typing import Annotated

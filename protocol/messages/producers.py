@@ -1,6 +1,7 @@
 """Producer ids: InitProducerId (22) gives one out, DescribeProducers (61) shows who produced.
 
-Follows Kafka 4.4's InitProducerId{Request,Response}.json, DescribeProducers{Request,Response}.json.
+Follows Kafka 4.4's InitProducerId{Request,Response}.json,
+DescribeProducers{Request,Response}.json.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
 """Client quotas: DescribeClientQuotas (48), AlterClientQuotas (49).
 
-Follows Kafka 4.4's Request and Response files of DescribeClientQuotas, AlterClientQuotas.
+Follows Kafka 4.4's DescribeClientQuotas{Request,Response}.json,
+AlterClientQuotas{Request,Response}.json.
 """
 
 from minibroker.protocol.schema import ApiSchema

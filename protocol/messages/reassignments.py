@@ -1,6 +1,7 @@
-"""Where replicas are: AlterPartitionReassignments (45), ListPartitionReassignments (46), ElectLeaders (43).
+"""Where replicas are: Alter- (45) and ListPartitionReassignments (46), ElectLeaders (43).
 
-Follows Kafka 4.4's Request and Response files of AlterPartitionReassignments, ListPartitionReassignments, ElectLeaders.
+Follows Kafka 4.4's AlterPartitionReassignments{Request,Response}.json,
+ListPartitionReassignments{Request,Response}.json, ElectLeaders{Request,Response}.json.
 """
 
 from typing import Annotated

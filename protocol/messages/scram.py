@@ -1,6 +1,7 @@
 """SCRAM credentials: DescribeUserScramCredentials (50), AlterUserScramCredentials (51).
 
-Follows Kafka 4.4's Request and Response files of DescribeUserScramCredentials, AlterUserScramCredentials.
+Follows Kafka 4.4's DescribeUserScramCredentials{Request,Response}.json,
+AlterUserScramCredentials{Request,Response}.json.
 """
 
 from minibroker.protocol.schema import ApiSchema

@@ -1,6 +1,7 @@
-"""The life of topics: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), DeleteRecords (21).
+"""Topics: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), DeleteRecords (21).
 
-Follows Kafka 4.4's Request and Response files of CreateTopics, DeleteTopics, CreatePartitions, DeleteRecords.
+Follows Kafka 4.4's CreateTopics{Request,Response}.json, DeleteTopics{Request,Response}.json,
+CreatePartitions{Request,Response}.json, DeleteRecords{Request,Response}.json.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
 """Read-only views of transactions: DescribeTransactions (65), ListTransactions (66).
 
-Follows Kafka 4.4's Request and Response files of DescribeTransactions, ListTransactions.
+Follows Kafka 4.4's DescribeTransactions{Request,Response}.json,
+ListTransactions{Request,Response}.json.
 """
 
 from typing import Annotated
