@@ -1,0 +1,221 @@
+"""One connection: order, bounds, and the one error boundary.
+
+Requests are handled in arrival order, and answered in arrival order whenever their answers are ready. The
+connection knows no sockets: it is given frames and an `Output`.
+"""
+
+import logging
+from asyncio import Future
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from struct import Struct
+from typing import Protocol
+
+from minibroker.protocol.errors import Malformed
+from minibroker.protocol.headers import decode_request_header, peek
+
+from .apis.api_versions import API_VERSIONS_KEY, unsupported_version
+from .apis.produce_shortcut import ProduceShortcut
+from .client import Buffers, Call, Client, Hangup
+from .registry import Api, Registry
+from .services import Services
+
+logger = logging.getLogger(__name__)
+
+MAX_UNANSWERED = 100
+"""Requests of one connection without an answer; then reading from it pauses."""
+
+_HEAD = Struct(">ii")
+_HEAD_WITH_TAGS = Struct(">iix")
+
+
+class Output(Protocol):
+    """Where answers go."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Send bytes, in order, without blocking."""
+
+    def close(self) -> None:
+        """Close once everything is sent."""
+
+    def abort(self) -> None:
+        """Close at once."""
+
+
+class _Slot:
+    """The place of one answer in the order of arrival."""
+
+    __slots__ = ("buffers", "correlation_id", "future", "has_tags")
+
+    def __init__(self, correlation_id: int, has_tags: bool) -> None:
+        self.correlation_id = correlation_id
+        self.has_tags = has_tags
+        self.buffers: Buffers | None = None
+        self.future: Future[Buffers] | None = None
+
+
+class Connection:
+    """One client's requests and answers."""
+
+    __slots__ = (
+        "_output",
+        "_progressed",
+        "_ready",
+        "_registry",
+        "_services",
+        "_shortcut",
+        "_slots",
+        "client",
+        "is_open",
+    )
+
+    def __init__(
+        self,
+        services: Services,
+        registry: Registry,
+        client: Client,
+        output: Output,
+        progressed: Callable[[], None],
+    ) -> None:
+        self.client = client
+        self._services = services
+        self._registry = registry
+        self._output = output
+        self._progressed = progressed
+        self._slots: deque[_Slot] = deque()
+        self._ready: list[bytes | bytearray | memoryview] = []
+        self._shortcut = ProduceShortcut(services, client)
+        self.is_open = True
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the next request has to wait until earlier ones are answered."""
+        return len(self._slots) >= MAX_UNANSWERED or not self.is_open
+
+    @property
+    def has_unanswered(self) -> bool:
+        """Whether a request still waits for its answer."""
+        return bool(self._slots)
+
+    def receive(self, frame: memoryview) -> None:
+        """Handle one frame; its answer goes out with the next `flush`, or when it is there."""
+        try:
+            if not self._slots and (answer := self._shortcut.answer(frame)):
+                self._ready.append(answer)
+            else:
+                self._dispatch(frame)
+        except Hangup as reason:
+            self.hang_up(f"closing: {reason}")
+        except Malformed as error:
+            self.hang_up(f"closing on a malformed request: {error}")
+        except Exception:  # noqa: BLE001 - the one boundary: a bug costs one connection, not the broker
+            logger.exception("%s: a bug in the broker; closing", self.client.address)
+            self.hang_up("closing after an internal error")
+
+    def flush(self) -> None:
+        """Send the answers that are ready, small ones joined."""
+        if not self._ready:
+            return
+        small: list[bytes | bytearray | memoryview] = []
+        for buffer in self._ready:
+            if len(buffer) < 4096:
+                small.append(buffer)
+                continue
+            if small:
+                self._output.write(b"".join(small))
+                small = []
+            self._output.write(buffer)
+        if small:
+            self._output.write(b"".join(small) if len(small) > 1 else small[0])
+        self._ready = []
+
+    def hang_up(self, reason: str) -> None:
+        """Send what is ready and close the connection."""
+        logger.warning("%s: %s", self.client.address, reason)
+        self.flush()
+        self.lost()
+        self._output.close()
+
+    def lost(self) -> None:
+        """The other end is gone: nobody waits for what is still on its way."""
+        self.is_open = False
+        for slot in self._slots:
+            if slot.future:
+                slot.future.cancel()
+        self._slots.clear()
+        self._ready = []
+
+    def _dispatch(self, frame: memoryview) -> None:
+        key, version = peek(frame)
+        api = self._registry.find(key)
+        if api is None or not api.oldest <= version <= api.newest:
+            self._unknown(frame, api, key, version)
+            return
+        header, offset = decode_request_header(frame, api.is_flexible(version))
+        call = Call(self._services, self.client, version, header.client_id)
+        reply = api.answer(frame[offset:], call)
+        if reply is None:
+            return
+        slot = _Slot(
+            header.correlation_id, api.has_flexible_response_header and api.is_flexible(version)
+        )
+        if isinstance(reply, Future):
+            self._slots.append(slot)
+            slot.future = reply
+            reply.add_done_callback(partial(self._answered, slot))
+        elif self._slots:
+            slot.buffers = reply
+            self._slots.append(slot)
+        else:
+            self._write(slot, reply)
+            if not key:
+                self._shortcut.learn(frame, offset, call)
+
+    def _write(self, slot: _Slot, body: Buffers) -> None:
+        size = sum(map(len, body))
+        if slot.has_tags:
+            head = _HEAD_WITH_TAGS.pack(size + 5, slot.correlation_id)
+        else:
+            head = _HEAD.pack(size + 4, slot.correlation_id)
+        self._ready.append(head)
+        self._ready.extend(body)
+
+    def _answered(self, slot: _Slot, future: "Future[Buffers]") -> None:
+        """An answer has come later; send what is ready in front."""
+        if not self.is_open or future.cancelled():
+            return
+        try:
+            slot.buffers = future.result()
+        except Exception:  # noqa: BLE001 - the same boundary, for what was answered later
+            logger.exception("%s: a bug in the broker; closing", self.client.address)
+            self.hang_up("closing after an internal error")
+            return
+        slot.future = None
+        self._send_prefix()
+        self._progressed()
+
+    def _send_prefix(self) -> None:
+        slots = self._slots
+        while slots and slots[0].buffers is not None:
+            slot = slots.popleft()
+            assert slot.buffers is not None
+            self._write(slot, slot.buffers)
+        self.flush()
+
+    def _unknown(self, frame: memoryview, api: Api | None, key: int, version: int) -> None:
+        """An unknown API or version: an answer of its own for ApiVersions, else the end (KIP-511)."""
+        header, _ = decode_request_header(frame, flexible=False)
+        if key == API_VERSIONS_KEY and api is not None:
+            slot = _Slot(header.correlation_id, has_tags=False)
+            slot.buffers = unsupported_version(api.newest)
+            self._slots.append(slot)
+            self._send_prefix()
+            return
+        served = (
+            f"{api.name} is served in versions {api.oldest} to {api.newest}" if api else "unknown"
+        )
+        self.hang_up(
+            f"closing: client id {header.client_id!r} {self.client.software} sent"
+            f" API {key} version {version}: {served}"
+        )
