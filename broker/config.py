@@ -161,11 +161,12 @@ def _built(options: Mapping[str, Given]) -> Config:
     settings = dict(_checked_settings(options))
     integer, boolean = _integer_reader(settings), _boolean_reader(settings)
     _check_replication(options, integer)
+    _refuse_data(options.get("--data"))
     memory_limit = settings.get("memory.limit")
     return Config(
         listeners=listeners_of(options),
         topics=_topics(options.get("--topic")),
-        data=_data(options.get("--data")),
+        data=None,
         fsync=_fsync(options.get("--fsync")),
         memory_limit_bytes=int(memory_limit) if memory_limit else default_memory_limit(),
         first_producer_id=_first_producer_id(options.get("--first-producer-id")),
@@ -206,12 +207,13 @@ def _checked_settings(options: Mapping[str, Given]) -> Iterator[tuple[str, str]]
 
 def _without_unit(given: Given) -> str:
     """The text, with 64MiB written out where the key is one of bytes."""
-    if given.option.endswith((".bytes", "memory.limit")) and given.text[-1:] in "Bb":
-        size_bytes = bytes_of(given.text)
-        if size_bytes is None:
-            raise ConfigError("expected a size such as 1048576, 512MiB or 2GiB", given)
-        return str(size_bytes)
-    return given.text
+    is_number = given.text.strip().lstrip("+-").isdigit()
+    if is_number or not given.option.endswith((".bytes", "memory.limit")):
+        return given.text
+    size_bytes = bytes_of(given.text)
+    if size_bytes is None:
+        raise ConfigError("expected a size such as 1048576, 512MiB or 2GiB", given)
+    return str(size_bytes)
 
 
 def _check_kafka_knows(given: Given) -> None:
@@ -222,7 +224,8 @@ def _check_kafka_knows(given: Given) -> None:
         return
     if given.is_from_environment:
         raise ConfigError("unknown", given)
-    raise ConfigError("unknown key" + nearest(key, (*FLAGS, *BROKER_SETTINGS, *NAMES)), given)
+    known = (*FLAGS, *BROKER_SETTINGS, *NAMES)
+    raise ConfigError("neither Kafka nor minibroker knows this" + nearest(key, known), given)
 
 
 def _check_replication(options: Mapping[str, Given], integer: Callable[[str], int]) -> None:
@@ -249,7 +252,7 @@ def _node_id(settings: Mapping[str, str]) -> int:
     return int(settings.get("node.id", fallback))
 
 
-def _data(given: Given | None) -> None:
+def _refuse_data(given: Given | None) -> None:
     if given is not None:
         raise ConfigError(
             "segment files come with the next release; leave it out to keep the log in memory",

@@ -65,9 +65,9 @@ def from_command_line(
         if not equals:
             raise ConfigError("expected KEY=VALUE, such as num.partitions=3", given)
         yield given
-    for flag, value in flags.items():
-        text = value if isinstance(value, str) or value is None else ",".join(value)
-        if text:
+    for flag, content in flags.items():
+        if content is not None and content != ():
+            text = content if isinstance(content, str) else ",".join(content)
             yield Given(FLAGS[flag], text, f"--{flag} {text}")
 
 

@@ -158,17 +158,20 @@ def _advertised(
         parsed = address(short.text)
         if parsed is None:
             raise ConfigError("expected HOST:PORT", short)
-        advertised = (_Endpoint(endpoints[0].name, *parsed),)
-    elif full is not None:
-        advertised = _without_controllers(_parsed(full), options)
-    else:
-        advertised = ()
-    given = short or full
+        return _checked((_Endpoint(endpoints[0].name, *parsed),), endpoints, short)
+    if full is not None:
+        return _checked(_without_controllers(_parsed(full), options), endpoints, full)
+    return {}
+
+
+def _checked(
+    advertised: tuple[_Endpoint, ...], endpoints: tuple[_Endpoint, ...], given: Given
+) -> Mapping[str, _Endpoint]:
     names = {endpoint.name for endpoint in endpoints}
     for endpoint in advertised:
-        if given is not None and (endpoint.host in ("", *_EVERY_ADDRESS) or not endpoint.port):
+        if endpoint.host in ("", *_EVERY_ADDRESS) or not endpoint.port:
             raise ConfigError("clients need a host and a port that they can connect to", given)
-        if given is not None and endpoint.name not in names:
+        if endpoint.name not in names:
             raise ConfigError(f"there is no listener called {endpoint.name}", given)
     return {endpoint.name: endpoint for endpoint in advertised}
 

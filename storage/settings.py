@@ -64,7 +64,6 @@ class Setting(Struct, frozen=True, gc=False):
     # The broker keys that supply a topic setting's default, first come first served.
     broker_keys: tuple[str, ...] = ()
     has_effect: bool = False
-    is_sensitive: bool = False
 
     @property
     def documentation(self) -> str:

@@ -146,7 +146,7 @@ def describe(
 ) -> tuple[ConfigEntry, ...]:
     """All settings of a topic, in the order of their names, with where their values come from."""
     values = _Values(overrides, broker_defaults)
-    return tuple(_entry(setting, values) for setting in TOPIC_SETTINGS.values())
+    return tuple(_entry(setting, values) for _, setting in sorted(TOPIC_SETTINGS.items()))
 
 
 class _Values(NamedTuple):
