@@ -7,12 +7,13 @@ name that Kafka does not know either is taken for a slip. Imported when a key is
 _KAFKA_4_4 = """
 add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
 advertised.listeners alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
-alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name background.threads
+alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name
+auto.create.topics.enable auto.leader.rebalance.enable background.threads
 broker.heartbeat.interval.ms broker.id broker.rack broker.session.timeout.ms
 client.quota.callback.class compression.gzip.level compression.lz4.level compression.type
 compression.zstd.level config.providers connection.failed.authentication.delay.ms
-connections.max.idle.ms connections.max.reauth.ms controller.listener.names
-controller.quorum.append.linger.ms controller.quorum.auto.join.enable
+connections.max.idle.ms connections.max.reauth.ms controlled.shutdown.enable
+controller.listener.names controller.quorum.append.linger.ms controller.quorum.auto.join.enable
 controller.quorum.bootstrap.servers controller.quorum.election.backoff.max.ms
 controller.quorum.election.timeout.ms controller.quorum.fetch.max.bytes
 controller.quorum.fetch.snapshot.max.bytes controller.quorum.fetch.timeout.ms
@@ -21,7 +22,7 @@ controller.quota.window.num controller.quota.window.size.seconds controller.sock
 cordoned.log.dirs create.topic.policy.class.name default.replication.factor
 delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms
 delegation.token.max.lifetime.ms delegation.token.secret.key
-delete.records.purgatory.purge.interval.requests early.start.listeners
+delete.records.purgatory.purge.interval.requests delete.topic.enable early.start.listeners
 errors.deadletterqueue.auto.create.topics.enable errors.deadletterqueue.topic.name.prefix
 fetch.max.bytes fetch.purgatory.purge.interval.requests follower.fetch.last.tiered.offset.enable
 group.consumer.assignment.interval.ms group.consumer.assignors
@@ -53,11 +54,11 @@ group.streams.topology.description.plugin.class initial.broker.registration.time
 inter.broker.listener.name kafka.metrics.polling.interval.secs kafka.metrics.reporters
 leader.imbalance.check.interval.seconds listener.security.protocol.map listeners
 log.cleaner.backoff.ms log.cleaner.dedupe.buffer.size log.cleaner.delete.retention.ms
-log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second
-log.cleaner.max.compaction.lag.ms log.cleaner.min.cleanable.ratio
-log.cleaner.min.compaction.lag.ms log.cleaner.threads log.cleanup.policy log.dir
-log.dir.failure.timeout.ms log.dirs log.flush.interval.messages log.flush.interval.ms
-log.flush.offset.checkpoint.interval.ms log.flush.scheduler.interval.ms
+log.cleaner.enable log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size
+log.cleaner.io.max.bytes.per.second log.cleaner.max.compaction.lag.ms
+log.cleaner.min.cleanable.ratio log.cleaner.min.compaction.lag.ms log.cleaner.threads
+log.cleanup.policy log.dir log.dir.failure.timeout.ms log.dirs log.flush.interval.messages
+log.flush.interval.ms log.flush.offset.checkpoint.interval.ms log.flush.scheduler.interval.ms
 log.flush.start.offset.checkpoint.interval.ms log.index.interval.bytes log.index.size.max.bytes
 log.local.retention.bytes log.local.retention.ms log.message.timestamp.after.max.ms
 log.message.timestamp.before.max.ms log.message.timestamp.type log.preallocate
@@ -135,6 +136,7 @@ ssl.principal.mapping.rules ssl.protocol ssl.provider ssl.secure.random.implemen
 ssl.trustmanager.algorithm ssl.truststore.certificates ssl.truststore.location
 ssl.truststore.password ssl.truststore.type telemetry.max.bytes
 transaction.abort.timed.out.transaction.cleanup.interval.ms transaction.max.timeout.ms
+transaction.partition.verification.enable
 transaction.remove.expired.transaction.cleanup.interval.ms transaction.state.log.load.buffer.size
 transaction.state.log.min.isr transaction.state.log.num.partitions
 transaction.state.log.replication.factor transaction.state.log.segment.bytes
