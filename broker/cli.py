@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .config import Config
 
 MISTAKE = 2
+INTERRUPTED = 130
 
 
 @click.group(no_args_is_help=False)
@@ -54,7 +55,7 @@ def cli() -> None:
 @click.option("--log-level", metavar="L", help="debug, info, warning, error or critical. [info]")
 def serve(
     set_pairs: Sequence[str], config_file: str | None, **flags: str | Sequence[str] | None
-) -> None:
+) -> int:
     """Run the broker until SIGTERM or SIGINT."""
     import os
 
@@ -65,16 +66,15 @@ def serve(
     try:
         config, warnings = load(options, set_pairs, config_file, os.environ)
         logs.set_up(config.log_format, config.log_level)
-        exit_code = _run(config, warnings)
+        return _run(config, warnings)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
-    sys.exit(exit_code)
 
 
 @cli.command()
 @click.option("--bootstrap", metavar="HOST:PORT", default="localhost:9092", help="[localhost:9092]")
 @click.option("--wait", "wait_s", metavar="S", type=float, default=0.0, help="For how long. [0]")
-def ready(bootstrap: str, wait_s: float) -> None:
+def ready(bootstrap: str, wait_s: float) -> int:
     """Exit with 0 when the broker answers, with 1 if it does not."""
     from .listeners import address
     from .ready import wait_until_ready
@@ -83,22 +83,22 @@ def ready(bootstrap: str, wait_s: float) -> None:
     if place is None:
         raise click.UsageError(f"--bootstrap {bootstrap}: expected HOST:PORT")
     problem = wait_until_ready(*place, wait_s)
-    if problem is not None:
-        click.echo(f"minibroker: {problem}", err=True)
-        sys.exit(1)
+    if problem is None:
+        return 0
+    click.echo(f"minibroker: {problem}", err=True)
+    return 1
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line, and leave the process."""
     try:
-        cli.main(arguments, prog_name="minibroker", standalone_mode=False)
-    except click.exceptions.Exit as leaving:
-        sys.exit(leaving.exit_code)
+        exit_code = cli.main(arguments, prog_name="minibroker", standalone_mode=False)
     except click.Abort:
-        sys.exit(130)
+        exit_code = INTERRUPTED
     except click.ClickException as mistake:
         click.echo(f"minibroker: {_line_of(mistake)}", err=True)
-        sys.exit(MISTAKE)
+        exit_code = MISTAKE
+    sys.exit(exit_code)
 
 
 def _line_of(mistake: click.ClickException) -> str:
