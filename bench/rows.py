@@ -243,7 +243,7 @@ def anonymous_memory_at_start() -> float:
 
 
 def memory_after_load() -> float:
-    """Resident MB after 2 GB were written with memory.limit at 64 MiB: it does not grow with what was."""
+    """Resident MB after 2 GB were written under a memory.limit of 64 MiB."""
     load = Load(16_000, 16, 5, 500)
     with broker("--topic", f"{TOPIC}:16", "--memory-limit", "64MiB") as ours:
         for _ in range(16):
@@ -292,7 +292,7 @@ def _in_python(code: str) -> str:
 
 
 def produce_against_librdkafka_mock() -> float:
-    """CPU per record of an idempotent confluent-kafka producer's broker, over librdkafka's own mock."""
+    """Broker CPU per record of an idempotent confluent-kafka producer, over the mock's."""
     from .mock_peer import mock_cluster, produce
 
     ratios = []

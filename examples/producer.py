@@ -8,9 +8,7 @@ from aiokafka import AIOKafkaProducer
 
 async def main(bootstrap: str) -> None:
     """Produce with idempotence on: a lost acknowledgement is retried, and written once."""
-    async with AIOKafkaProducer(
-        bootstrap_servers=bootstrap, enable_idempotence=True
-    ) as producer:
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=True) as producer:
         for number in range(10):
             sent = await producer.send_and_wait("greetings", f"hello {number}".encode())
             print(f"sent to partition {sent.partition} at offset {sent.offset}")
