@@ -1,4 +1,4 @@
-"""A raw pipelined driver: sends ready-made frames, keeps a fixed number in flight, reads only lengths."""
+"""A raw pipelined driver: ready-made frames, a fixed number in flight, only lengths are read."""
 
 import selectors
 import socket

@@ -38,7 +38,7 @@ def batch(records: bytes, count: int, now_ms: int, producer_id: int, sequence: i
 def produce_frames(
     topic: str, partition: int, producer_id: int, now_ms: int, batch_bytes: int, frames: int
 ) -> list[bytes]:
-    """Consecutive Produce frames of one partition: one record each, or 1 KB records up to a size."""
+    """Consecutive Produce frames of one partition: one record each, or 1 KB ones up to a size."""
     value = b"v" * 100 if batch_bytes <= 200 else b"v" * 1000
     count = max(1, batch_bytes // (len(value) + 10))
     records = b"".join(record(delta, value) for delta in range(count))

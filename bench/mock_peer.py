@@ -1,4 +1,4 @@
-"""librdkafka's own mock cluster as a peer: written in C, checks nothing, keeps everything in memory.
+"""librdkafka's own mock cluster as a peer: written in C, checks nothing, writes nothing.
 
 python -m bench.mock_peer      prints HOST:PORT; ends with its standard input
 """

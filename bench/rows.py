@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from struct import unpack_from
 from typing import NamedTuple
 

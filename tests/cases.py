@@ -1,6 +1,9 @@
-"""Runs the cases from public bug reports against a broker process: python -m tests.cases [cases.py]
+"""Runs the cases from public bug reports against a broker process.
 
-The cases live beside the repository (../shared/cases). All of them run but those that need what is not served yet.
+    python -m tests.cases [CASES.PY]
+
+The cases live beside the repository (../shared/cases). All of them run but those that need what is
+not served yet.
 """
 
 import subprocess
