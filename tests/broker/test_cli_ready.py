@@ -89,7 +89,12 @@ def test_it_asks_once_if_it_is_not_to_wait() -> None:
     assert problem == f"127.0.0.1:{port} closed the connection without an answer"
 
 
-@pytest.mark.parametrize("serve_connection", [speak_http, refuse])
+def answer_another_request(connection: socket.socket) -> None:
+    connection.recv(64)
+    connection.sendall(struct.pack(">iih", 6, 2, 0))
+
+
+@pytest.mark.parametrize("serve_connection", [speak_http, refuse, answer_another_request])
 def test_what_is_no_broker_is_not_ready(serve_connection: Serving) -> None:
     with listening(serve_connection) as port:
         problem = wait_until_ready("127.0.0.1", port, 0)
