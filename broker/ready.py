@@ -10,7 +10,9 @@ import time
 API_VERSIONS = 18
 _CORRELATION_ID = 1
 _REQUEST = struct.pack(">ihhih", 10, API_VERSIONS, 0, _CORRELATION_ID, -1)
-_ANSWER = struct.Struct(">iih")  # size, correlation id, error code
+_SIZE = struct.Struct(">i")
+_BEGINNING = struct.Struct(">ih")  # correlation id, error code
+_LARGEST_ANSWER_BYTES = 64 * 1024
 _ATTEMPT_S = 5.0
 _PAUSE_S = 0.05
 
@@ -35,21 +37,33 @@ def _asked(host: str, port: int, timeout_s: float) -> str | None:
         with socket.create_connection((host, port), timeout_s) as connection:
             connection.settimeout(timeout_s)
             connection.sendall(_REQUEST)
-            answer = _received(connection)
+            return _judged(connection, f"{host}:{port}")
     except OSError as error:
         return f"nothing answers on {host}:{port}: {error.strerror or error}"
-    if len(answer) < _ANSWER.size:
-        return f"{host}:{port} closed the connection without an answer"
-    _, correlation_id, error_code = _ANSWER.unpack(answer)
+
+
+def _judged(connection: socket.socket, place: str) -> str | None:
+    """Reads the answer to its end: leaving bytes behind would reset the broker's connection."""
+    prefix = _received(connection, _SIZE.size)
+    if len(prefix) < _SIZE.size:
+        return f"{place} closed the connection without an answer"
+    (size,) = _SIZE.unpack(prefix)
+    if not _BEGINNING.size <= size <= _LARGEST_ANSWER_BYTES:
+        return f"what answers on {place} is no Kafka broker"
+    answer = _received(connection, size)
+    if len(answer) < size:
+        return f"{place} closed the connection within its answer"
+    correlation_id, error_code = _BEGINNING.unpack_from(answer)
     if correlation_id != _CORRELATION_ID or error_code:
-        return f"what answers on {host}:{port} is no Kafka broker"
+        return f"what answers on {place} is no Kafka broker"
     return None
 
 
-def _received(connection: socket.socket) -> bytes:
+def _received(connection: socket.socket, size: int) -> bytes:
+    """So many bytes, or fewer if the peer closes."""
     answer = b""
-    while len(answer) < _ANSWER.size:
-        chunk = connection.recv(_ANSWER.size - len(answer))
+    while len(answer) < size:
+        chunk = connection.recv(size - len(answer))
         if not chunk:
             break
         answer += chunk

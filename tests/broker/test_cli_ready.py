@@ -52,6 +52,11 @@ def hang_up(connection: socket.socket) -> None:
     connection.recv(64)
 
 
+def hang_up_within_the_answer(connection: socket.socket) -> None:
+    connection.recv(64)
+    connection.sendall(ANSWER[:-1])
+
+
 def stay_silent(connection: socket.socket) -> None:
     connection.recv(64)
     assert connection.recv(64) == b""
@@ -100,6 +105,26 @@ def test_what_is_no_broker_is_not_ready(serve_connection: Serving) -> None:
         problem = wait_until_ready("127.0.0.1", port, 0)
 
     assert problem == f"what answers on 127.0.0.1:{port} is no Kafka broker"
+
+
+def test_half_an_answer_is_none() -> None:
+    with listening(hang_up_within_the_answer) as port:
+        problem = wait_until_ready("127.0.0.1", port, 0)
+
+    assert problem == f"127.0.0.1:{port} closed the connection within its answer"
+
+
+def test_the_answer_is_read_to_its_end() -> None:
+    ends: list[bytes] = []
+
+    def answer_and_see_the_end(connection: socket.socket) -> None:
+        answer(connection)
+        ends.append(connection.recv(64))
+
+    with listening(answer_and_see_the_end) as port:
+        wait_until_ready("127.0.0.1", port, 0)
+
+    assert ends == [b""]
 
 
 def test_a_broker_that_hangs_is_not_waited_for_beyond_the_time() -> None:
