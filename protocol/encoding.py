@@ -1,7 +1,6 @@
 """Compiles, per message and version, the function that writes it as bytes."""
 
 from collections.abc import Callable
-from functools import cache
 from struct import pack
 from typing import TypeVar, cast
 
@@ -12,6 +11,7 @@ from .varint import write_uvarint
 
 M = TypeVar("M", bound=Message)
 Part = bytes | memoryview
+Encoder = Callable[[M], list[Part]]
 
 _ONE_BYTE = tuple(bytes([value]) for value in range(128))
 
@@ -22,18 +22,13 @@ _NAMES: dict[str, object] = {
 }
 
 
-def encoder(message: type[M], version: int, is_flexible: bool) -> Callable[[M, list[Part]], None]:
-    """The function that appends a message's parts, in order, to a list; records are not copied."""
-    # cast: what exec made is an object, and `cache` forgets type variables.
-    return cast(Callable[[M, list[Part]], None], _compile(message, version, is_flexible))
+def encoder(message: type[M], version: int, is_flexible: bool) -> Encoder[M]:
+    """The function from a message to its parts in order; records are not copied."""
+    # cast: what exec made has no type.
+    return cast(Encoder[M], _EncoderSource(version, is_flexible).compile(message))
 
 
-@cache
-def _compile(message: type[Message], version: int, is_flexible: bool) -> object:
-    return _Encoder(version, is_flexible).compile(message)
-
-
-class _Encoder:
+class _EncoderSource:
     """Writes the source. `_append` is the name of the list method that takes the next part."""
 
     def __init__(self, version: int, is_flexible: bool) -> None:
@@ -43,10 +38,12 @@ class _Encoder:
         self._append = "append"
 
     def compile(self, message: type[Message]) -> object:
-        with self._source.block("def encode(message, parts):"):
+        with self._source.block("def encode(message):"):
+            self._source.line("parts = []")
             self._source.line("append = parts.append")
             self._write_struct(message, "message")
             self._flush()
+            self._source.line("return parts")
         return self._source.compile("encode", f"encode {message.__name__} version {self._version}")
 
     def _write_struct(self, message: type[Message], value: str) -> None:

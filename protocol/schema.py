@@ -1,16 +1,18 @@
 """What is known of one API: key, versions, the two messages, and the codecs made from them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from .decoding import decoder
-from .encoding import Part, encoder
+from .decoding import Decoder, decoder
+from .encoding import Encoder, Part, encoder
 from .types import Message
 
 RequestT = TypeVar("RequestT", bound=Message)
 ResponseT = TypeVar("ResponseT", bound=Message)
+MessageT = TypeVar("MessageT", bound=Message)
+CodecT = TypeVar("CodecT")
 
 _API_VERSIONS_KEY = 18
 _APART_FROM_BYTES = 4096
@@ -27,6 +29,12 @@ class ApiSchema(Struct, Generic[RequestT, ResponseT], frozen=True, kw_only=True)
     request: type[RequestT]
     response: type[ResponseT]
     advertised_from: int | None = None  # where ApiVersions says less than what is served
+
+    # By version, compiled when first asked for.
+    request_decoders: dict[int, Decoder[RequestT]] = field(default_factory=dict)
+    request_encoders: dict[int, Encoder[RequestT]] = field(default_factory=dict)
+    response_decoders: dict[int, Decoder[ResponseT]] = field(default_factory=dict)
+    response_encoders: dict[int, Encoder[ResponseT]] = field(default_factory=dict)
 
     @property
     def advertised_oldest(self) -> int:
@@ -45,19 +53,20 @@ class ApiSchema(Struct, Generic[RequestT, ResponseT], frozen=True, kw_only=True)
 
     def decode_request(self, version: int, view: memoryview, offset: int = 0) -> RequestT:
         """Bytes behind the request are ignored. Raises: Malformed."""
-        self._check(version)
-        return decoder(self.request, version, self.is_flexible(version))(view, offset)
+        known = self.request_decoders
+        decode = known.get(version) or self._compiled(known, decoder, self.request, version)
+        return decode(view, offset)
 
     def decode_response(self, version: int, view: memoryview, offset: int = 0) -> ResponseT:
         """Bytes behind the response are ignored. Raises: Malformed."""
-        self._check(version)
-        return decoder(self.response, version, self.is_flexible(version))(view, offset)
+        known = self.response_decoders
+        decode = known.get(version) or self._compiled(known, decoder, self.response, version)
+        return decode(view, offset)
 
     def encode_request(self, version: int, request: RequestT) -> bytes:
-        self._check(version)
-        parts: list[Part] = []
-        encoder(self.request, version, self.is_flexible(version))(request, parts)
-        return b"".join(parts)
+        known = self.request_encoders
+        encode = known.get(version) or self._compiled(known, encoder, self.request, version)
+        return b"".join(encode(request))
 
     def encode_response(self, version: int, response: ResponseT) -> bytes:
         return b"".join(self._response_parts(version, response))
@@ -67,14 +76,21 @@ class ApiSchema(Struct, Generic[RequestT, ResponseT], frozen=True, kw_only=True)
         return list(_joined(self._response_parts(version, response)))
 
     def _response_parts(self, version: int, response: ResponseT) -> list[Part]:
-        self._check(version)
-        parts: list[Part] = []
-        encoder(self.response, version, self.is_flexible(version))(response, parts)
-        return parts
+        known = self.response_encoders
+        encode = known.get(version) or self._compiled(known, encoder, self.response, version)
+        return encode(response)
 
-    def _check(self, version: int) -> None:
+    def _compiled(
+        self,
+        known: dict[int, CodecT],
+        compile_codec: Callable[[type[MessageT], int, bool], CodecT],
+        message: type[MessageT],
+        version: int,
+    ) -> CodecT:
         if not self.oldest <= version <= self.newest:
             raise ValueError(f"{self.name} has versions {self.oldest} to {self.newest}: {version}")
+        codec = known[version] = compile_codec(message, version, self.is_flexible(version))
+        return codec
 
 
 def _joined(parts: Iterable[Part]) -> Iterable[Part]:
