@@ -5,14 +5,15 @@ Follows Kafka 4.4's ApiVersions{Request,Response}.json.
 
 from typing import Annotated
 
+from minibroker.protocol.errors import ErrorCode
 from minibroker.protocol.schema import ApiSchema
 from minibroker.protocol.types import Int16, Int32, Int64, Message, since, tagged
 
 
 class ApiVersionsRequest(Message, kw_only=True):
-    client_software_name: Annotated[str, since(3)] = ""
+    client_software_name: Annotated[str, since(3)] = ""  # KIP-511
     client_software_version: Annotated[str, since(3)] = ""
-    cluster_id: Annotated[str | None, since(5)] = None
+    cluster_id: Annotated[str | None, since(5)] = None  # KIP-1242; with node_id, or neither
     node_id: Annotated[Int32, since(5)] = -1
 
 
@@ -41,7 +42,7 @@ class ApiVersionsResponse(Message, kw_only=True):
     supported_features: Annotated[tuple[SupportedFeatureKey, ...], since(3), tagged(0)] = ()
     finalized_features_epoch: Annotated[Int64, since(3), tagged(1)] = -1
     finalized_features: Annotated[tuple[FinalizedFeatureKey, ...], since(3), tagged(2)] = ()
-    zk_migration_ready: Annotated[bool, since(3), tagged(3)] = False
+    zk_migration_ready: Annotated[bool, since(3), tagged(3)] = False  # KIP-866
 
 
 API_VERSIONS = ApiSchema(
@@ -53,3 +54,17 @@ API_VERSIONS = ApiSchema(
     request=ApiVersionsRequest,
     response=ApiVersionsResponse,
 )
+
+
+def unsupported_version() -> bytes:
+    """The body for an unknown version, in version 0, which every client can read (KIP-511).
+
+    It names no API but this one, with our versions, for the client to ask again.
+    """
+    known = ApiVersion(
+        api_key=API_VERSIONS.key,
+        min_version=API_VERSIONS.advertised_oldest,
+        max_version=API_VERSIONS.newest,
+    )
+    answer = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=(known,))
+    return API_VERSIONS.encode_response(0, answer)

@@ -29,15 +29,15 @@ class OffsetCommitRequestPartition(Message, kw_only=True):
 
 class OffsetCommitRequestTopic(Message, kw_only=True):
     name: Annotated[str, until(9)] = ""
-    topic_id: Annotated[Uuid, since(10)] = ZERO_TOPIC_ID
+    topic_id: Annotated[Uuid, since(10)] = ZERO_TOPIC_ID  # KIP-848
     partitions: tuple[OffsetCommitRequestPartition, ...]
 
 
 class OffsetCommitRequest(Message, kw_only=True):
     group_id: str
-    generation_id_or_member_epoch: Int32 = -1
+    generation_id_or_member_epoch: Int32 = -1  # -1: not a member
     member_id: str
-    group_instance_id: Annotated[str | None, since(7)] = None
+    group_instance_id: Annotated[str | None, since(7)] = None  # KIP-345
     retention_time_ms: Annotated[Int64, until(4)] = -1
     topics: tuple[OffsetCommitRequestTopic, ...]
 
@@ -90,8 +90,8 @@ class OffsetFetchRequestGroup(Message, kw_only=True):
 class OffsetFetchRequest(Message, kw_only=True):
     group_id: Annotated[str, until(7)] = ""
     topics: Annotated[tuple[OffsetFetchRequestTopic, ...] | None, until(7), nullable_since(2)] = ()
-    groups: Annotated[tuple[OffsetFetchRequestGroup, ...], since(8)] = ()
-    require_stable: Annotated[bool, since(7)] = False
+    groups: Annotated[tuple[OffsetFetchRequestGroup, ...], since(8)] = ()  # KIP-709
+    require_stable: Annotated[bool, since(7)] = False  # KIP-447
 
 
 class OffsetFetchResponsePartition(Message, kw_only=True):

@@ -19,7 +19,7 @@ class DescribeConfigsResource(Message, kw_only=True):
 class DescribeConfigsRequest(Message, kw_only=True):
     resources: tuple[DescribeConfigsResource, ...]
     include_synonyms: bool = False
-    include_documentation: Annotated[bool, since(3)] = False
+    include_documentation: Annotated[bool, since(3)] = False  # KIP-569
 
 
 class DescribeConfigsSynonym(Message, kw_only=True):
@@ -136,7 +136,7 @@ INCREMENTAL_ALTER_CONFIGS = ApiSchema(
 
 
 class ListConfigResourcesRequest(Message, kw_only=True):
-    resource_types: Annotated[tuple[Int8, ...], since(1)] = ()
+    resource_types: Annotated[tuple[Int8, ...], since(1)] = ()  # KIP-1142
 
 
 class ConfigResource(Message, kw_only=True):

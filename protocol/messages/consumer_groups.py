@@ -18,12 +18,12 @@ class TopicPartitions(Message, kw_only=True):
 class ConsumerGroupHeartbeatRequest(Message, kw_only=True):
     group_id: str
     member_id: str
-    member_epoch: Int32
+    member_epoch: Int32  # 0 joins, -1 leaves, -2 leaves but stays a static member
     instance_id: str | None = None
     rack_id: str | None = None
     rebalance_timeout_ms: Int32 = -1
     subscribed_topic_names: tuple[str, ...] | None = None
-    subscribed_topic_regex: Annotated[str | None, since(1)] = None
+    subscribed_topic_regex: Annotated[str | None, since(1)] = None  # KIP-848
     server_assignor: str | None = None
     topic_partitions: tuple[TopicPartitions, ...] | None = None
 
@@ -91,7 +91,7 @@ class DescribedGroup(Message, kw_only=True):
     assignment_epoch: Int32
     assignor_name: str
     members: tuple[Member, ...]
-    authorized_operations: Int32 = -2147483648
+    authorized_operations: Int32 = -(1 << 31)
 
 
 class ConsumerGroupDescribeResponse(Message, kw_only=True):

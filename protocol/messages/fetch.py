@@ -29,18 +29,18 @@ class ReplicaState(Message, kw_only=True):
 
 class FetchPartition(Message, kw_only=True):
     partition: Int32
-    current_leader_epoch: Annotated[Int32, since(9)] = -1
+    current_leader_epoch: Annotated[Int32, since(9)] = -1  # KIP-320
     fetch_offset: Int64
-    last_fetched_epoch: Annotated[Int32, since(12)] = -1
+    last_fetched_epoch: Annotated[Int32, since(12)] = -1  # KIP-595
     log_start_offset: Annotated[Int64, since(5)] = -1
     partition_max_bytes: Int32
-    replica_directory_id: Annotated[DirectoryId, since(17), tagged(0)] = ZERO_TOPIC_ID
-    high_watermark: Annotated[Int64, since(18), tagged(1)] = (1 << 63) - 1
+    replica_directory_id: Annotated[DirectoryId, since(17), tagged(0)] = ZERO_TOPIC_ID  # KIP-853
+    high_watermark: Annotated[Int64, since(18), tagged(1)] = (1 << 63) - 1  # KIP-1166
 
 
 class FetchTopic(Message, kw_only=True):
     topic: Annotated[str, until(12)] = ""
-    topic_id: Annotated[Uuid, since(13)] = ZERO_TOPIC_ID
+    topic_id: Annotated[Uuid, since(13)] = ZERO_TOPIC_ID  # KIP-516
     partitions: tuple[FetchPartition, ...]
 
 
@@ -53,16 +53,16 @@ class ForgottenTopic(Message, kw_only=True):
 class FetchRequest(Message, kw_only=True):
     cluster_id: Annotated[str | None, since(12), tagged(0)] = None
     replica_id: Annotated[Int32, until(14)] = -1
-    replica_state: Annotated[ReplicaState, since(15), tagged(1)] = ReplicaState()
+    replica_state: Annotated[ReplicaState, since(15), tagged(1)] = ReplicaState()  # KIP-903
     max_wait_ms: Int32
     min_bytes: Int32
     max_bytes: Int32 = 0x7FFFFFFF
     isolation_level: Int8 = 0
-    session_id: Annotated[Int32, since(7)] = 0
+    session_id: Annotated[Int32, since(7)] = 0  # KIP-227
     session_epoch: Annotated[Int32, since(7)] = -1
     topics: tuple[FetchTopic, ...]
     forgotten_topics_data: Annotated[tuple[ForgottenTopic, ...], since(7)] = ()
-    rack_id: Annotated[str, since(11)] = ""
+    rack_id: Annotated[str, since(11)] = ""  # KIP-392
 
 
 class EpochEndOffset(Message, kw_only=True):
@@ -101,7 +101,7 @@ class PartitionData(Message, kw_only=True):
 
 class FetchableTopicResponse(Message, kw_only=True):
     topic: Annotated[str, until(12)] = ""
-    topic_id: Annotated[Uuid, since(13)] = ZERO_TOPIC_ID
+    topic_id: Annotated[Uuid, since(13)] = ZERO_TOPIC_ID  # KIP-516
     partitions: tuple[PartitionData, ...]
 
 
@@ -115,9 +115,9 @@ class NodeEndpoint(Message, kw_only=True):
 class FetchResponse(Message, kw_only=True):
     throttle_time_ms: Int32 = 0
     error_code: Annotated[Int16, since(7)] = 0
-    session_id: Annotated[Int32, since(7)] = 0
+    session_id: Annotated[Int32, since(7)] = 0  # KIP-227; 0: no session
     responses: tuple[FetchableTopicResponse, ...]
-    node_endpoints: Annotated[tuple[NodeEndpoint, ...], since(16), tagged(0)] = ()
+    node_endpoints: Annotated[tuple[NodeEndpoint, ...], since(16), tagged(0)] = ()  # KIP-951
 
 
 FETCH = ApiSchema(

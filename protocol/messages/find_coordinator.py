@@ -11,8 +11,8 @@ from minibroker.protocol.types import Int8, Int16, Int32, Message, since, until
 
 class FindCoordinatorRequest(Message, kw_only=True):
     key: Annotated[str, until(3)] = ""
-    key_type: Annotated[Int8, since(1)] = 0
-    coordinator_keys: Annotated[tuple[str, ...], since(4)] = ()
+    key_type: Annotated[Int8, since(1)] = 0  # 0 group, 1 transaction, 2 share
+    coordinator_keys: Annotated[tuple[str, ...], since(4)] = ()  # KIP-699
 
 
 class Coordinator(Message, kw_only=True):

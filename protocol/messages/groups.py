@@ -26,13 +26,13 @@ class DescribedGroupMember(Message, kw_only=True):
 
 class DescribedGroup(Message, kw_only=True):
     error_code: Int16 = 0
-    error_message: Annotated[str | None, since(6)] = None
+    error_message: Annotated[str | None, since(6)] = None  # KIP-1043
     group_id: str
     group_state: str
     protocol_type: str
     protocol_data: str
     members: tuple[DescribedGroupMember, ...]
-    authorized_operations: Annotated[Int32, since(3)] = -2147483648
+    authorized_operations: Annotated[Int32, since(3)] = -(1 << 31)
 
 
 class DescribeGroupsResponse(Message, kw_only=True):
@@ -52,8 +52,8 @@ DESCRIBE_GROUPS = ApiSchema(
 
 
 class ListGroupsRequest(Message, kw_only=True):
-    states_filter: Annotated[tuple[str, ...], since(4)] = ()
-    types_filter: Annotated[tuple[str, ...], since(5)] = ()
+    states_filter: Annotated[tuple[str, ...], since(4)] = ()  # KIP-518
+    types_filter: Annotated[tuple[str, ...], since(5)] = ()  # KIP-848
 
 
 class ListedGroup(Message, kw_only=True):

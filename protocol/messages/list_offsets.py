@@ -12,8 +12,8 @@ from minibroker.protocol.types import Int8, Int16, Int32, Int64, Message, since
 
 class ListOffsetsPartition(Message, kw_only=True):
     partition_index: Int32
-    current_leader_epoch: Annotated[Int32, since(4)] = -1
-    timestamp: Int64
+    current_leader_epoch: Annotated[Int32, since(4)] = -1  # KIP-320
+    timestamp: Int64  # -1 latest, -2 earliest, -3 greatest timestamp (KIP-734)
 
 
 class ListOffsetsTopic(Message, kw_only=True):
@@ -23,9 +23,9 @@ class ListOffsetsTopic(Message, kw_only=True):
 
 class ListOffsetsRequest(Message, kw_only=True):
     replica_id: Int32
-    isolation_level: Annotated[Int8, since(2)] = 0
+    isolation_level: Annotated[Int8, since(2)] = 0  # KIP-98
     topics: tuple[ListOffsetsTopic, ...]
-    timeout_ms: Annotated[Int32, since(10)] = 0
+    timeout_ms: Annotated[Int32, since(10)] = 0  # KIP-1075
 
 
 class ListOffsetsPartitionResponse(Message, kw_only=True):
@@ -69,7 +69,7 @@ class OffsetForLeaderTopic(Message, kw_only=True):
 
 
 class OffsetForLeaderEpochRequest(Message, kw_only=True):
-    replica_id: Annotated[Int32, since(3)] = -2
+    replica_id: Annotated[Int32, since(3)] = -2  # -2: unknown, a consumer
     topics: tuple[OffsetForLeaderTopic, ...]
 
 

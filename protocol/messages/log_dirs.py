@@ -75,7 +75,7 @@ class DescribeLogDirsResult(Message, kw_only=True):
     error_code: Int16 = 0
     log_dir: str
     topics: tuple[DescribeLogDirsTopic, ...]
-    total_bytes: Annotated[Int64, since(4)] = -1
+    total_bytes: Annotated[Int64, since(4)] = -1  # KIP-827
     usable_bytes: Annotated[Int64, since(4)] = -1
     is_cordoned: Annotated[bool, since(5)] = False
 

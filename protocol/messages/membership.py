@@ -18,12 +18,12 @@ class JoinGroupRequestProtocol(Message, kw_only=True):
 class JoinGroupRequest(Message, kw_only=True):
     group_id: str
     session_timeout_ms: Int32
-    rebalance_timeout_ms: Annotated[Int32, since(1)] = -1
+    rebalance_timeout_ms: Annotated[Int32, since(1)] = -1  # KIP-62
     member_id: str
-    group_instance_id: Annotated[str | None, since(5)] = None
+    group_instance_id: Annotated[str | None, since(5)] = None  # KIP-345
     protocol_type: str
     protocols: tuple[JoinGroupRequestProtocol, ...]
-    reason: Annotated[str | None, since(8)] = None
+    reason: Annotated[str | None, since(8)] = None  # KIP-800
 
 
 class JoinGroupResponseMember(Message, kw_only=True):
@@ -36,10 +36,10 @@ class JoinGroupResponse(Message, kw_only=True):
     throttle_time_ms: Annotated[Int32, since(2)] = 0
     error_code: Int16 = 0
     generation_id: Int32 = -1
-    protocol_type: Annotated[str | None, since(7)] = None
+    protocol_type: Annotated[str | None, since(7)] = None  # KIP-559
     protocol_name: Annotated[str | None, nullable_since(7)]
     leader: str
-    skip_assignment: Annotated[bool, since(9)] = False
+    skip_assignment: Annotated[bool, since(9)] = False  # KIP-814
     member_id: str
     members: tuple[JoinGroupResponseMember, ...]
 
@@ -64,8 +64,8 @@ class SyncGroupRequest(Message, kw_only=True):
     group_id: str
     generation_id: Int32
     member_id: str
-    group_instance_id: Annotated[str | None, since(3)] = None
-    protocol_type: Annotated[str | None, since(5)] = None
+    group_instance_id: Annotated[str | None, since(3)] = None  # KIP-345
+    protocol_type: Annotated[str | None, since(5)] = None  # KIP-559
     protocol_name: Annotated[str | None, since(5)] = None
     assignments: tuple[SyncGroupRequestAssignment, ...]
 
@@ -73,7 +73,7 @@ class SyncGroupRequest(Message, kw_only=True):
 class SyncGroupResponse(Message, kw_only=True):
     throttle_time_ms: Annotated[Int32, since(1)] = 0
     error_code: Int16 = 0
-    protocol_type: Annotated[str | None, since(5)] = None
+    protocol_type: Annotated[str | None, since(5)] = None  # KIP-559
     protocol_name: Annotated[str | None, since(5)] = None
     assignment: bytes
 
@@ -93,7 +93,7 @@ class HeartbeatRequest(Message, kw_only=True):
     group_id: str
     generation_id: Int32
     member_id: str
-    group_instance_id: Annotated[str | None, since(3)] = None
+    group_instance_id: Annotated[str | None, since(3)] = None  # KIP-345
 
 
 class HeartbeatResponse(Message, kw_only=True):
@@ -115,13 +115,13 @@ HEARTBEAT = ApiSchema(
 class MemberIdentity(Message, kw_only=True):
     member_id: str
     group_instance_id: str | None = None
-    reason: Annotated[str | None, since(5)] = None
+    reason: Annotated[str | None, since(5)] = None  # KIP-800
 
 
 class LeaveGroupRequest(Message, kw_only=True):
     group_id: str
     member_id: Annotated[str, until(2)] = ""
-    members: Annotated[tuple[MemberIdentity, ...], since(3)] = ()
+    members: Annotated[tuple[MemberIdentity, ...], since(3)] = ()  # KIP-345
 
 
 class MemberResponse(Message, kw_only=True):

@@ -27,12 +27,12 @@ class PartitionProduceData(Message, kw_only=True):
 
 class TopicProduceData(Message, kw_only=True):
     name: Annotated[str, until(12)] = ""
-    topic_id: Annotated[Uuid, since(13)] = ZERO_TOPIC_ID
+    topic_id: Annotated[Uuid, since(13)] = ZERO_TOPIC_ID  # KIP-516
     partition_data: tuple[PartitionProduceData, ...]
 
 
 class ProduceRequest(Message, kw_only=True):
-    transactional_id: str | None = None
+    transactional_id: str | None = None  # KIP-98
     acks: Int16
     timeout_ms: Int32
     topic_data: tuple[TopicProduceData, ...]
@@ -61,7 +61,7 @@ class PartitionProduceResponse(Message, kw_only=True):
 
 class TopicProduceResponse(Message, kw_only=True):
     name: Annotated[str, until(12)] = ""
-    topic_id: Annotated[Uuid, since(13)] = ZERO_TOPIC_ID
+    topic_id: Annotated[Uuid, since(13)] = ZERO_TOPIC_ID  # KIP-516
     partition_responses: tuple[PartitionProduceResponse, ...]
 
 
@@ -75,7 +75,7 @@ class NodeEndpoint(Message, kw_only=True):
 class ProduceResponse(Message, kw_only=True):
     responses: tuple[TopicProduceResponse, ...]
     throttle_time_ms: Int32 = 0
-    node_endpoints: Annotated[tuple[NodeEndpoint, ...], since(10), tagged(0)] = ()
+    node_endpoints: Annotated[tuple[NodeEndpoint, ...], since(10), tagged(0)] = ()  # KIP-951
 
 
 PRODUCE = ApiSchema(

@@ -13,7 +13,7 @@ from minibroker.protocol.types import Int16, Int32, Int64, Message, since
 class InitProducerIdRequest(Message, kw_only=True):
     transactional_id: str | None
     transaction_timeout_ms: Int32
-    producer_id: Annotated[Int64, since(3)] = -1
+    producer_id: Annotated[Int64, since(3)] = -1  # KIP-360
     producer_epoch: Annotated[Int16, since(3)] = -1
 
 

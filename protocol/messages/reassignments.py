@@ -22,7 +22,7 @@ class ReassignableTopic(Message, kw_only=True):
 
 class AlterPartitionReassignmentsRequest(Message, kw_only=True):
     timeout_ms: Int32 = 60000
-    allow_replication_factor_change: Annotated[bool, since(1)] = True
+    allow_replication_factor_change: Annotated[bool, since(1)] = True  # KIP-860
     topics: tuple[ReassignableTopic, ...]
 
 
@@ -102,7 +102,7 @@ class TopicPartitions(Message, kw_only=True):
 
 
 class ElectLeadersRequest(Message, kw_only=True):
-    election_type: Annotated[Int8, since(1)] = 0
+    election_type: Annotated[Int8, since(1)] = 0  # KIP-460; 0 preferred, 1 unclean
     topic_partitions: tuple[TopicPartitions, ...] | None
     timeout_ms: Int32 = 60000
 

@@ -37,7 +37,7 @@ class SaslAuthenticateResponse(Message, kw_only=True):
     error_code: Int16 = 0
     error_message: str | None = None
     auth_bytes: bytes
-    session_lifetime_ms: Annotated[Int64, since(1)] = 0
+    session_lifetime_ms: Annotated[Int64, since(1)] = 0  # KIP-368
 
 
 SASL_AUTHENTICATE = ApiSchema(

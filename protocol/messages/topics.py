@@ -34,8 +34,8 @@ class CreatableTopicConfig(Message, kw_only=True):
 
 class CreatableTopic(Message, kw_only=True):
     name: str
-    num_partitions: Int32
-    replication_factor: Int16
+    num_partitions: Int32  # -1: the broker's default
+    replication_factor: Int16  # -1: the broker's default
     assignments: tuple[CreatableReplicaAssignment, ...]
     configs: tuple[CreatableTopicConfig, ...]
 
@@ -56,10 +56,10 @@ class CreatableTopicConfigs(Message, kw_only=True):
 
 class CreatableTopicResult(Message, kw_only=True):
     name: str
-    topic_id: Annotated[Uuid, since(7)] = ZERO_TOPIC_ID
+    topic_id: Annotated[Uuid, since(7)] = ZERO_TOPIC_ID  # KIP-516
     error_code: Int16 = 0
     error_message: str | None = None
-    topic_config_error_code: Annotated[Int16, since(5), tagged(0)] = 0
+    topic_config_error_code: Annotated[Int16, since(5), tagged(0)] = 0  # KIP-525
     num_partitions: Annotated[Int32, since(5)] = -1
     replication_factor: Annotated[Int16, since(5)] = -1
     configs: Annotated[tuple[CreatableTopicConfigs, ...] | None, since(5)] = ()
@@ -87,7 +87,7 @@ class DeleteTopicState(Message, kw_only=True):
 
 
 class DeleteTopicsRequest(Message, kw_only=True):
-    topics: Annotated[tuple[DeleteTopicState, ...], since(6)] = ()
+    topics: Annotated[tuple[DeleteTopicState, ...], since(6)] = ()  # KIP-516
     topic_names: Annotated[tuple[str, ...], until(5)] = ()
     timeout_ms: Int32
 

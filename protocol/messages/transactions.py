@@ -49,8 +49,8 @@ DESCRIBE_TRANSACTIONS = ApiSchema(
 class ListTransactionsRequest(Message, kw_only=True):
     state_filters: tuple[str, ...]
     producer_id_filters: tuple[Int64, ...]
-    duration_filter: Annotated[Int64, since(1)] = -1
-    transactional_id_pattern: Annotated[str | None, since(2)] = None
+    duration_filter: Annotated[Int64, since(1)] = -1  # KIP-994
+    transactional_id_pattern: Annotated[str | None, since(2)] = None  # KIP-1152
 
 
 class ListedTransactionState(Message, kw_only=True):

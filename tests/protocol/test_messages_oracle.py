@@ -6,7 +6,7 @@ libraries make their codecs from Kafka's own message definitions; ours come from
 
 import io
 import warnings
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import Protocol
@@ -16,7 +16,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
-from kio.static.constants import EntityType
 from minibroker.protocol.fields import field_table
 from minibroker.protocol.messages.api_versions import ApiVersionsResponse
 from minibroker.protocol.schema import AnySchema
@@ -147,7 +146,7 @@ def our_values(value: object, version: int, absent_is_none: bool = False) -> obj
 
 
 def kio_values(value: object) -> object:
-    if hasattr(value, "__type__") and value.__type__ in EntityType:
+    if is_dataclass(value):
         return [
             KIO_NONE.get(f.metadata.get("kafka_type"))
             if getattr(value, f.name) is None

@@ -56,6 +56,7 @@ SAMPLE = ApiSchema(
     request=Sample,
     response=Sample,
 )
+AnnotatedAlias = type(Annotated[int, 0])
 SMALL = Sample(flag=True, old=1, name="n", items=(), numbers=(), records=b"")
 
 
@@ -245,9 +246,10 @@ def test_a_field_may_be_none_exactly_where_the_table_allows_a_null(schema: AnySc
     for message in structs_of(schema.request) | structs_of(schema.response):
         for field in field_table(message):
             annotation = message.__annotations__[field.name]
-            if get_origin(annotation) is Annotated:
+            if isinstance(annotation, AnnotatedAlias):
                 annotation = get_args(annotation)[0]
-            is_union = get_origin(annotation) in (Union, UnionType)
+            origin: object = get_origin(annotation)
+            is_union = origin is Union or origin is UnionType
             is_optional = is_union and type(None) in get_args(annotation)
 
             assert is_optional == (field.nullable_since is not None), (message, field)
