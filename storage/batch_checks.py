@@ -1,0 +1,193 @@
+"""What a batch must be before the idempotence rules look at it: one order, the first problem answers.
+
+ step        condition                                                             answer
+ ----------  --------------------------------------------------------------------  --------------------------
+ frame       records are not null; magic 0 or 1; bytes behind the one batch        87 INVALID_RECORD
+             another magic, or a broken length                                     2 CORRUPT_MESSAGE
+             unknown codec; zstd below Produce v7                                  76 UNSUPPORTED_COMPRESSION_TYPE
+             base_offset is 0                                                      87
+ size        at most max.message.bytes                                             10 MESSAGE_TOO_LARGE
+ CRC         CRC-32C of byte 21 to the end                                         2
+ content     last_offset_delta + 1 == records_count > 0; no control bit; with a    87
+             producer id an epoch and a base sequence; a count that is
+             plausible for the bytes
+ timestamps  the first and the largest within message.timestamp.*.max.ms           32 INVALID_TIMESTAMP
+ records     null keys of a compacted topic; everything with record.validation     87 with record_errors
+             = full
+
+Records are not walked otherwise: the header and the CRC vouch for them. The idempotence rules come behind all
+of these (an exact duplicate of a stored batch is one whatever the topic's limits became since: `Partition`).
+"""
+
+from collections.abc import Callable
+
+from minibroker.protocol.errors import ErrorCode, Malformed
+from minibroker.protocol.records import (
+    BATCH_HEADER,
+    CODEC_MASK,
+    CONTROL,
+    HEADER_BYTES,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_AT,
+    NO_TIMESTAMP,
+    TRANSACTIONAL,
+    RecordProblem,
+    check_records,
+    crc32c,
+    iter_records,
+    parse_header,
+)
+
+from .outcome import NotWritten
+from .topic_config import TopicConfig
+
+ZSTD = 4
+ZSTD_SINCE_PRODUCE = 7
+"""KIP-110: older clients could not read it, so older versions may not write it."""
+SMALLEST_RECORD_BYTES = 7
+MOST_RECORDS_A_COMPRESSED_BYTE = 1000
+
+Fields = tuple[int, ...]
+"""What BATCH_HEADER unpacks, in its order."""
+
+
+def _invalid(message: str) -> NotWritten:
+    return NotWritten(ErrorCode.INVALID_RECORD, message)
+
+
+def _corrupt(message: str) -> NotWritten:
+    return NotWritten(ErrorCode.CORRUPT_MESSAGE, message)
+
+
+def frame_problem(records: memoryview | None, api_version: int) -> NotWritten | None:
+    """Whether this is exactly one whole batch of magic 2 that this Produce version may carry."""
+    if records is None:
+        return _invalid("expected one record batch, got null records")
+    size = len(records)
+    if size <= MAGIC_AT:
+        return _corrupt(f"expected one record batch, got {size} bytes")
+    if (magic := records[MAGIC_AT]) != MAGIC:
+        if magic < MAGIC:
+            return _invalid(f"expected a record batch of magic 2, got message format {magic}")
+        return _corrupt(f"expected a record batch of magic 2, got magic {magic}")
+    if size < HEADER_BYTES:
+        return _corrupt(f"expected a record batch header of {HEADER_BYTES} bytes, got {size}")
+    fields = BATCH_HEADER.unpack_from(records)
+    return _length_problem(fields[1] + LOG_OVERHEAD, size) or _header_problem(fields, api_version)
+
+
+def _length_problem(stated: int, size: int) -> NotWritten | None:
+    if stated == size:
+        return None
+    if HEADER_BYTES <= stated < size:
+        return _invalid(f"expected exactly one record batch, got {size - stated} bytes behind it")
+    return _corrupt(f"expected a record batch of {stated} bytes by its own length, got {size}")
+
+
+def _header_problem(fields: Fields, api_version: int) -> NotWritten | None:
+    codec = fields[5] & CODEC_MASK
+    if codec > ZSTD or (codec == ZSTD and api_version < ZSTD_SINCE_PRODUCE):
+        what = "zstd needs Produce v7" if codec == ZSTD else f"unknown compression codec {codec}"
+        return NotWritten(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"{what}, got v{api_version}")
+    if fields[0] != 0:
+        return _invalid(f"expected base offset 0 from a producer, got {fields[0]}")
+    return None
+
+
+def size_problem(size: int, max_message_bytes: int) -> NotWritten | None:
+    """Whether the batch is larger than the topic allows."""
+    if size <= max_message_bytes:
+        return None
+    return NotWritten(
+        ErrorCode.MESSAGE_TOO_LARGE,
+        f"expected at most {max_message_bytes} bytes a batch (max.message.bytes), got {size}",
+    )
+
+
+def crc_problem(records: memoryview, crc: int) -> NotWritten | None:
+    """Whether the bytes are those that the client sent."""
+    if (actual := crc32c(records[21:])) == crc:
+        return None
+    return _corrupt(f"expected CRC-32C {crc:#010x} by the batch header, got {actual:#010x}")
+
+
+def content_problem(fields: Fields, size: int) -> NotWritten | None:
+    """Whether the header's facts go together."""
+    _, _, _, _, _, attributes, last_delta, _, _, producer_id, epoch, base_sequence, count = fields
+    if last_delta + 1 != count or count <= 0:
+        return _invalid(
+            f"expected last_offset_delta + 1 = records_count > 0,"
+            f" got last_offset_delta {last_delta} and records_count {count}"
+        )
+    if attributes & CONTROL:
+        return _invalid("control batches are written by brokers only")
+    if producer_id >= 0 and (epoch < 0 or base_sequence < 0):
+        return _invalid(
+            f"expected an epoch and a base sequence with producer id {producer_id},"
+            f" got epoch {epoch} and base sequence {base_sequence}"
+        )
+    payload = size - HEADER_BYTES
+    if attributes & CODEC_MASK:
+        is_plausible = count <= payload * MOST_RECORDS_A_COMPRESSED_BYTE
+    else:
+        is_plausible = count * SMALLEST_RECORD_BYTES <= payload
+    return None if is_plausible else _invalid(f"{count} records cannot be in {payload} bytes")
+
+
+def timestamp_problem(
+    records: memoryview, fields: Fields, config: TopicConfig, now_ms: int
+) -> NotWritten | None:
+    """Whether the first and the largest timestamp are near enough to the broker's clock."""
+    if config.is_log_append_time:
+        return None
+    earliest = now_ms - config.timestamp_before_max_ms
+    latest = now_ms + config.timestamp_after_max_ms
+
+    def is_wrong(timestamp: int) -> bool:
+        return timestamp != NO_TIMESTAMP and not earliest <= timestamp <= latest
+
+    if fields[5] & LOG_APPEND_TIME:
+        return NotWritten(
+            ErrorCode.INVALID_TIMESTAMP, "producers may not set the timestamp type LogAppendTime"
+        )
+    if not is_wrong(fields[7]) and not is_wrong(fields[8]):
+        return None
+    wrong = fields[7] if is_wrong(fields[7]) else fields[8]
+    message = (
+        f"expected timestamps from {earliest} to {latest} ms"
+        f" (message.timestamp.before.max.ms, message.timestamp.after.max.ms), got {wrong}"
+    )
+    return NotWritten(
+        ErrorCode.INVALID_TIMESTAMP, message, _wrong_times(records, is_wrong, message)
+    )
+
+
+def _wrong_times(
+    records: memoryview, is_wrong: Callable[[int], bool], message: str
+) -> tuple[RecordProblem, ...]:
+    """The records with wrong timestamps; the batch as a whole where it cannot be read."""
+    try:
+        times = [record.timestamp for record in iter_records(records)]
+    except Malformed:
+        return (RecordProblem(0, message),)
+    wrong = [index for index, timestamp in enumerate(times) if is_wrong(timestamp)]
+    return tuple(
+        RecordProblem(index, f"timestamp {times[index]} is out of range") for index in wrong
+    ) or (RecordProblem(0, message),)
+
+
+def records_problem(records: memoryview, *, requires_keys: bool) -> NotWritten | None:
+    """What only a look at each record can tell."""
+    problems = check_records(records, parse_header(records), requires_keys=requires_keys)
+    if not problems:
+        return None
+    return NotWritten(ErrorCode.INVALID_RECORD, problems[0].message, tuple(problems))
+
+
+def is_transactional(records: memoryview | None) -> bool:
+    """Whether the batch claims to belong to a transaction, which is refused for the whole request."""
+    if records is None or len(records) < HEADER_BYTES or records[MAGIC_AT] != MAGIC:
+        return False
+    return bool(records[22] & TRANSACTIONAL)
