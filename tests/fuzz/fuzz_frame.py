@@ -12,6 +12,7 @@ from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 
 from minibroker.protocol.errors import Malformed
 from minibroker.protocol.headers import decode_request_header, encode_request_header, peek
@@ -97,8 +98,10 @@ def main() -> None:
         sys.stdout.write(f"{explore(seconds, seed)} frames, nothing found\n")
         return
     atheris.instrument_all()
-    atheris.Setup([sys.argv[0], f"-max_total_time={seconds:.0f}", str(CORPUS)], check_frame)
-    atheris.Fuzz()
+    with TemporaryDirectory() as found:  # libFuzzer writes what it finds into the first directory
+        options = [f"-max_total_time={seconds:.0f}", found, str(CORPUS)]
+        atheris.Setup([sys.argv[0], *options], check_frame)
+        atheris.Fuzz()
 
 
 if __name__ == "__main__":
