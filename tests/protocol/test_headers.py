@@ -88,22 +88,32 @@ def test_a_header_that_is_cut_off_is_malformed(cut: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "tags",
+    ("tags", "complaint"),
     [
-        "41" + "0000" * 65,  # one above 64
-        "ffffffff0f",  # four billion in no bytes at all
-        "ffffffffff01",
-        "02 0000",
-        "02 0000 0000",
-        "80",
+        ("41" + "".join(f"{tag:02x}00" for tag in range(65)), "65 tags in 130 bytes"),
+        ("03 0000 0100 02", "3 tags in 5 bytes"),
+        ("ffffffff0f", "4294967295 tags in 0 bytes"),
+        ("ffffffffff01", "above 32 bits"),
+        ("02 0000 0000", "tag 0 after tag 0"),
+        ("80", "out of bounds"),
     ],
 )
-def test_tags_before_authentication_are_bounded(tags: str) -> None:
+def test_tags_before_authentication_are_bounded(tags: str, complaint: str) -> None:
     # CVE-2026-111115: the sender counts the tags, in the first bytes that a broker ever reads.
     frame = bytes.fromhex("0012 0003 00000001 ffff" + tags)
 
-    with pytest.raises(Malformed):
+    with pytest.raises(Malformed, match=complaint):
         decode_request_header(memoryview(frame), flexible=True)
+
+
+def test_64_tags_are_not_too_many() -> None:
+    tags = bytes([64]) + b"".join(bytes([tag, 0]) for tag in range(64))
+
+    _, offset = decode_request_header(
+        memoryview(bytes.fromhex("0012 0003 00000001 ffff") + tags), flexible=True
+    )
+
+    assert offset == 10 + len(tags)
 
 
 @given(st.binary(max_size=40), st.booleans())

@@ -102,7 +102,7 @@ def test_tags_cost_nothing(schema: AnySchema, side: str, version: int) -> None:
 def test_twelve_bytes_of_produce_with_a_huge_array_are_malformed() -> None:
     body = memoryview(bytes.fromhex("ffff 0001 00000001 7fffffff"))
 
-    with pytest.raises(Malformed):
+    with pytest.raises(Malformed, match="topic_data announces more than was sent"):
         PRODUCE.decode_request(8, body)
 
 

@@ -142,32 +142,32 @@ def test_buffers_keep_large_records_apart_and_join_the_rest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "text", "why"),
+    ("version", "text", "complaint"),
     [
-        (0, "", "nothing"),
-        (0, "01 00000001", "cut off in a fixed field"),
-        (0, "01 00000001 ffff 00000000 00000000 00000000", "a null name, allowed from version 1"),
-        (0, "01 00000001 0002 61", "a string cut off"),
-        (0, "01 00000001 0001 ff 00000000 00000000 00000000", "a string that is not UTF-8"),
-        (0, "01 00000001 0000 ffffffff", "a null array where none may be"),
-        (0, "01 00000001 0000 7fffffff 00000000", "an array of 2^31 structs in 4 bytes"),
-        (0, "01 00000001 0000 00000000 7fffffff 00", "an array of 2^31 numbers in a byte"),
-        (0, "01 00000001 0000 00000000 00000000 7fffffff 00", "records cut off"),
-        (2, "01 00 ff 01 01 01 41 0000", "65 tags"),
-        (2, "01 00 ff 01 01 01 02 0000 05", "more tags than fit"),
-        (2, "01 00 ff 01 01 01 02 0900 0900", "a tag twice"),
-        (2, "01 00 ff 01 01 01 02 0900 0800", "tags out of order"),
-        (2, "01 00 ff 01 01 01 01 0909 00", "an unknown tag cut off"),
-        (2, "01 00 ff 01 01 01 01 0104 00", "a known tag cut off"),
-        (2, "01 00 ff 01 01 01 01 0105 0000000000", "a known tag with a byte too many"),
-        (2, "01 00 ff 00", "a compact null array where none may be"),
-        (2, "01 ffffffffff01", "a varint of six bytes"),
+        (0, "", "unpack_from requires"),
+        (0, "01 00000001 ffff 00000000 00000000 00000000", "name is null"),  # allowed from 1 on
+        (0, "01 00000001 0002 61", "name is cut off"),
+        (0, "01 00000001 0001 ff 00000000 00000000 00000000", "can't decode byte 0xff"),
+        (0, "01 00000001 0000 ffffffff", "items is null"),
+        (0, "01 00000001 0000 7fffffff 00000000", "items announces more than was sent"),
+        (0, "01 00000001 0000 00000002 000000", "items announces more than was sent"),
+        (0, "01 00000001 0000 00000000 00000003 0000", "numbers announces more than was sent"),
+        (0, "01 00000001 0000 00000000 00000000 7fffffff 00", "records is cut off"),
+        (2, "01 00 ff 03 0000000000", "items announces more than was sent"),
+        (2, "01 00 ff 00", "items is null"),
+        (2, "01 00 ff 01 01 01 02 0000 05", "2 tags in 3 bytes"),
+        (2, "01 00 ff 01 01 01 02 0900 0900", "tag 9 after tag 9"),
+        (2, "01 00 ff 01 01 01 02 0900 0800", "tag 8 after tag 9"),
+        (2, "01 00 ff 01 01 01 01 0909 00", "a tag of 9 bytes where 1 are left"),
+        (2, "01 00 ff 01 01 01 01 0104 00", "a tag of 4 bytes where 1 are left"),
+        (2, "01 00 ff 01 01 01 01 0105 0000000000", "second has another size than its tag"),
+        (2, "01 ffffffffff01", "a varint above 32 bits"),
         (2, "01 ffffffff1f", "a varint above 32 bits"),
-        (2, "01 818002" + "61" * 0x8000 + "ff 01 01 01 00", "a string longer than an int16 says"),
+        (2, "01 818002" + "61" * 0x8000 + "ff 01 01 01 00", "a string above 32767 bytes"),
     ],
 )
-def test_what_is_wrong_is_malformed(version: int, text: str, why: str) -> None:
-    with pytest.raises(Malformed):
+def test_what_is_wrong_is_malformed(version: int, text: str, complaint: str) -> None:
+    with pytest.raises(Malformed, match=complaint):
         decode(version, text)
 
 
