@@ -1,7 +1,7 @@
 """One connected client, as far as handlers know it, and one call that it makes."""
 
-from collections.abc import Sequence
 from asyncio import Future
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from minibroker.storage.engine import Buffer

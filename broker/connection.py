@@ -1,7 +1,7 @@
 """One connection: order, bounds, and the one error boundary.
 
-Requests are handled in arrival order, and answered in arrival order whenever their answers are ready. The
-connection knows no sockets: it is given frames and an `Output`.
+Requests are handled in arrival order, and answered in arrival order whenever their answers are
+ready. The connection knows no sockets: it is given frames and an `Output`.
 """
 
 import logging
@@ -98,18 +98,21 @@ class Connection:
         """Whether a request still waits for its answer."""
         return bool(self._slots)
 
+    def take_common(self, view: memoryview, start: int, end: int) -> int:
+        """Handle the frames from `start` on that need no dispatch; where the next one begins."""
+        if self._slots or not self.is_open:
+            return start
+        return self._shortcut.answer(view, start, end, self._ready)
+
     def receive(self, frame: memoryview) -> None:
         """Handle one frame; its answer goes out with the next `flush`, or when it is there."""
         try:
-            if not self._slots and (answer := self._shortcut.answer(frame)):
-                self._ready.append(answer)
-            else:
-                self._dispatch(frame)
+            self._dispatch(frame)
         except Hangup as reason:
             self.hang_up(f"closing: {reason}")
         except Malformed as error:
             self.hang_up(f"closing on a malformed request: {error}")
-        except Exception:  # noqa: BLE001 - the one boundary: a bug costs one connection, not the broker
+        except Exception:
             logger.exception("%s: a bug in the broker; closing", self.client.address)
             self.hang_up("closing after an internal error")
 
@@ -187,7 +190,7 @@ class Connection:
             return
         try:
             slot.buffers = future.result()
-        except Exception:  # noqa: BLE001 - the same boundary, for what was answered later
+        except Exception:
             logger.exception("%s: a bug in the broker; closing", self.client.address)
             self.hang_up("closing after an internal error")
             return

@@ -1,7 +1,7 @@
 """The one list of what the broker serves. Dispatch and what ApiVersions says are derived from it.
 
-An API is its schema with a handler. A handler is a plain function that returns its response, or a future of
-it where it must wait.
+An API is its schema with a handler. A handler is a plain function that returns its response, or a
+future of it where it must wait.
 """
 
 from asyncio import Future
@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
-from msgspec import Struct
-
 from minibroker.protocol.messages.api_versions import ApiVersion
 from minibroker.protocol.schema import ApiSchema
 from minibroker.protocol.types import Message
+from msgspec import Struct
 
 from .client import Buffers, Call, Reply
 

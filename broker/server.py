@@ -6,7 +6,6 @@ import socket
 from collections.abc import Iterable
 
 import msgspec
-
 from minibroker.protocol.frames import ReceiveBuffers
 from minibroker.storage.catalog import Catalog, Defaults
 from minibroker.storage.memory import MemoryEngine
@@ -14,8 +13,8 @@ from minibroker.storage.producer_ids import ProducerIds, first_producer_id
 from minibroker.storage.producers import ProducerLimits
 
 from .config import Config, Listener
-from .serving import all_apis
 from .services import Environment, Services
+from .serving import all_apis
 from .transport import ClientTransport
 
 logger = logging.getLogger(__name__)

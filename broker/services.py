@@ -1,7 +1,7 @@
 """What handlers may touch: one frozen bundle, and the seams that a simulation replaces.
 
-Nothing in the broker asks for the time, for randomness or for a file by itself: it comes in here. Timers and
-futures are those of the running event loop, which a simulation brings as well.
+Nothing in the broker asks for the time, for randomness or for a file by itself: it comes in here.
+Timers and futures are those of the running event loop, which a simulation brings as well.
 """
 
 import os
@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from msgspec import Struct
-
 from minibroker.storage.catalog import Catalog
+from msgspec import Struct
 
 from .config import Config
 

@@ -30,8 +30,8 @@ class Owner(Protocol):
 class ClientTransport(asyncio.BufferedProtocol):
     """One socket: bytes in, frames to the connection, its answers out.
 
-    It stops reading while the connection is busy or the client does not read its answers, so that either
-    costs this client only.
+    It stops reading while the connection is busy or the client does not read its answers, so that
+    either costs this client only.
     """
 
     __slots__ = (
@@ -110,6 +110,7 @@ class ClientTransport(asyncio.BufferedProtocol):
         connection, splitter = self.connection, self._splitter
         try:
             while self._is_writable and not connection.is_busy:
+                splitter.start = connection.take_common(splitter.view, splitter.start, splitter.end)
                 frame = splitter.next_frame()
                 if frame is None:
                     break

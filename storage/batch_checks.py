@@ -1,22 +1,23 @@
-"""What a batch must be before the idempotence rules look at it: one order, the first problem answers.
+"""What a batch must be before the idempotence rules look at it: the first problem answers.
 
- step        condition                                                             answer
- ----------  --------------------------------------------------------------------  --------------------------
- frame       records are not null; magic 0 or 1; bytes behind the one batch        87 INVALID_RECORD
-             another magic, or a broken length                                     2 CORRUPT_MESSAGE
-             unknown codec; zstd below Produce v7                                  76 UNSUPPORTED_COMPRESSION_TYPE
-             base_offset is 0                                                      87
- size        at most max.message.bytes                                             10 MESSAGE_TOO_LARGE
- CRC         CRC-32C of byte 21 to the end                                         2
- content     last_offset_delta + 1 == records_count > 0; no control bit; with a    87
-             producer id an epoch and a base sequence; a count that is
-             plausible for the bytes
- timestamps  the first and the largest within message.timestamp.*.max.ms           32 INVALID_TIMESTAMP
- records     null keys of a compacted topic; everything with record.validation     87 with record_errors
-             = full
+ step        condition                                                        answer
+ ----------  ---------------------------------------------------------------  ------------------------
+ frame       records are not null, not of magic 0 or 1, exactly one batch     87 INVALID_RECORD
+             no other magic, no broken length                                 2 CORRUPT_MESSAGE
+             a known codec; zstd not below Produce v7                         76 UNSUPPORTED_...
+             base_offset is 0                                                 87
+ size        at most max.message.bytes                                        10 MESSAGE_TOO_LARGE
+ CRC         CRC-32C of byte 21 to the end                                    2
+ content     last_offset_delta + 1 == records_count > 0; no control bit;      87
+             with a producer id an epoch and a base sequence;
+             a count that is plausible for the bytes
+ timestamps  the first and the largest within message.timestamp.*.max.ms      32 INVALID_TIMESTAMP
+ records     no null key on a compacted topic; all of them with               87, record_errors
+             record.validation = full
 
-Records are not walked otherwise: the header and the CRC vouch for them. The idempotence rules come behind all
-of these (an exact duplicate of a stored batch is one whatever the topic's limits became since: `Partition`).
+Records are not walked otherwise: the header and the CRC vouch for them. The idempotence rules come
+behind all of these (an exact duplicate of a stored batch is one whatever the topic's limits became
+since: `Partition`).
 """
 
 from collections.abc import Callable
@@ -48,6 +49,8 @@ ZSTD_SINCE_PRODUCE = 7
 """KIP-110: older clients could not read it, so older versions may not write it."""
 SMALLEST_RECORD_BYTES = 7
 MOST_RECORDS_A_COMPRESSED_BYTE = 1000
+MAX_RECORDS_A_BATCH = 2**28
+"""Five batches of this size do not go round the ring of 2^31 sequences."""
 
 Fields = tuple[int, ...]
 """What BATCH_HEADER unpacks, in its order."""
@@ -129,6 +132,8 @@ def content_problem(fields: Fields, size: int) -> NotWritten | None:
             f" got epoch {epoch} and base sequence {base_sequence}"
         )
     payload = size - HEADER_BYTES
+    if count > MAX_RECORDS_A_BATCH:
+        return _invalid(f"expected at most {MAX_RECORDS_A_BATCH} records a batch, got {count}")
     if attributes & CODEC_MASK:
         is_plausible = count <= payload * MOST_RECORDS_A_COMPRESSED_BYTE
     else:

@@ -1,8 +1,8 @@
 """Memory for logs in memory: chunks of fixed sizes, within one limit, used again and again.
 
-Appending to fresh memory costs more than writing to a file (each page is mapped at its first touch), so a
-chunk that a log gives back serves the next one. Where the limit is reached the oldest chunk of all logs goes,
-as retention would take it.
+Appending to fresh memory costs more than writing to a file (each page is mapped at its first
+touch), so a chunk that a log gives back serves the next one. Where the limit is reached the oldest
+chunk of all logs goes, as retention would take it.
 """
 
 import logging
@@ -20,7 +20,9 @@ logger = logging.getLogger(__name__)
 SMALLEST_CHUNK_BYTES = 16 * 1024
 """A log's first chunk: ten thousand partitions that hold a few records each stay small."""
 LARGEST_CHUNK_BYTES = 1024 * 1024
-"""Each next chunk of a log is four times the one before, up to this; a larger batch gets one of its own."""
+"""Each next chunk of a log is four times the one before, up to this; a larger batch gets one of its
+own.
+"""
 _GROWTH = 4
 _INDEX_INTERVAL_BYTES = 4096
 """Kafka's index.interval.bytes: a look-up walks at most this far over batch headers."""
@@ -49,6 +51,7 @@ class Chunk:
         "base_position",
         "capacity",
         "max_timestamp",
+        "next_indexed_position",
         "size",
         "view",
     )
@@ -65,12 +68,15 @@ class Chunk:
         self.base_position = base_position
         self.size = 0
         self.max_timestamp = -1
+        self.next_indexed_position = 0
         self._index_offsets: list[int] = []
         self._index_positions: list[int] = []
         self._index_max_timestamps: list[int] = []
 
     def release(self) -> bool:
-        """Let go of the content; whether the memory is free, that is no connection still sends from it."""
+        """Let go of the content; whether the memory is free, that is no connection still sends from
+        it.
+        """
         self.view.release()
         try:
             self._buffer.append(self._buffer.pop())  # refused while a view of it exists
@@ -78,19 +84,22 @@ class Chunk:
             return False
         return True
 
-    def note(self, base_offset: int, position: int, end: int, max_timestamp: int) -> None:
-        """A batch was written from `position` to `end`."""
-        positions = self._index_positions
-        if not positions or position - positions[-1] >= _INDEX_INTERVAL_BYTES:
-            positions.append(position)
-            self._index_offsets.append(base_offset)
-            self._index_max_timestamps.append(self.max_timestamp)
-        if max_timestamp > self.max_timestamp:
-            self.max_timestamp = max_timestamp
-        self.size = end
+    def index(self, base_offset: int, position: int) -> None:
+        """A batch is about to be written at `position`, far enough from the last one indexed."""
+        self._index_offsets.append(base_offset)
+        self._index_positions.append(position)
+        self._index_max_timestamps.append(self.max_timestamp)
+        self.next_indexed_position = position + _INDEX_INTERVAL_BYTES
+
+    @property
+    def end_position(self) -> int:
+        """The log's byte position behind the last batch."""
+        return self.base_position + self.size
 
     def batches(self, position: int = 0) -> Iterator[tuple[int, int, int, int]]:
-        """(base offset, last offset, max timestamp, position) of each batch from one at `position` on."""
+        """(base offset, last offset, max timestamp, position) of each batch from one at `position`
+        on.
+        """
         while position < self.size:
             fields = BATCH_HEADER.unpack_from(self.view, position)
             yield fields[0], fields[0] + fields[6], fields[8], position
@@ -102,7 +111,9 @@ class Chunk:
         return self.view[position : position + LOG_OVERHEAD + length]
 
     def position_of(self, offset: int) -> int:
-        """Where the batch begins that holds `offset`, or the first one behind it; `size` if there is none."""
+        """Where the batch begins that holds `offset`, or the first one behind it; `size` if there
+        is none.
+        """
         slot = max(bisect_right(self._index_offsets, offset) - 1, 0)
         for _, last_offset, _, position in self.batches(self._indexed(slot)):
             if last_offset >= offset:
@@ -110,7 +121,9 @@ class Chunk:
         return self.size
 
     def position_at_or_after(self, timestamp: int) -> int:
-        """Where the first batch begins that has a timestamp not below `timestamp`; `size` if none has."""
+        """Where the first batch begins that has a timestamp not below `timestamp`; `size` if none
+        has.
+        """
         slot = max(bisect_right(self._index_max_timestamps, timestamp - 1) - 1, 0)
         for _, _, max_timestamp, position in self.batches(self._indexed(slot)):
             if max_timestamp >= timestamp:
@@ -131,6 +144,10 @@ class Chunk:
 
     def _indexed(self, slot: int) -> int:
         return self._index_positions[slot] if self._index_positions else 0
+
+
+NO_CHUNK = Chunk(0)
+"""What a log without batches has at its end: there is no room in it."""
 
 
 class ChunkPool:

@@ -1,7 +1,8 @@
-"""The seam between the rules and where batches are kept: memory today, segment files behind the same names.
+"""The seam between the rules and where batches are kept.
 
-A log keeps whole record batches in offset order and knows nothing of producers. Order is fixed by `append`,
-which is synchronous; that something is safe is a second, later fact, the acknowledged offset.
+A log keeps whole record batches in offset order and knows nothing of producers. Order is fixed by
+`append`, which is synchronous; that something is safe is a second, later fact, the acknowledged
+offset.
 """
 
 from typing import NamedTuple, Protocol
@@ -18,12 +19,14 @@ class OffsetAndTime(NamedTuple):
     timestamp: int
 
 
-class StorageFailed(Exception):
+class StorageFailed(Exception):  # noqa: N818 - a fact about the disk, not a mistake
     """A batch could not be kept; nothing of it was. The message says why."""
 
 
 class Log(Protocol):
-    """One partition's batches. Offsets are of records; all of them but `log_start_offset` only grow."""
+    """One partition's batches. Offsets are of records; all of them but `log_start_offset` only
+    grow.
+    """
 
     @property
     def log_start_offset(self) -> int:

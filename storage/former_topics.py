@@ -1,8 +1,8 @@
 """What the names of deleted topics remember, within one bound for all of them.
 
-People delete and recreate topics under living producers. A 45 kills a librdkafka producer for good and wedges
-an aiokafka one; taking any base loses data. So a name remembers what its producers had written, and where
-that is lost it remembers at least up to which producer id.
+People delete and recreate topics under living producers. A 45 kills a librdkafka producer for good
+and wedges an aiokafka one; taking any base loses data. So a name remembers what its producers had
+written, and where that is lost it remembers at least up to which producer id.
 """
 
 from collections import OrderedDict

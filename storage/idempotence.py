@@ -1,31 +1,33 @@
 """The idempotent producer's rules: one table, one pure function.
 
-A batch of an idempotent producer names its producer id, its epoch, and the sequence numbers of its first
-and last record. `decide` judges it against what the partition knows of that producer; the first row that
-fits answers:
+A batch of an idempotent producer names its producer id, its epoch, and the sequence numbers of its
+first and last record. `decide` judges it against what the partition knows of that producer; the
+first row that fits answers:
 
  row  condition                                               verdict
- ---  ------------------------------------------------------  ---------------------------------------------
-  0   producer_id < 0                                         not idempotent, never comes here (is_idempotent)
-  1   same epoch, first and last equal a batch in the window  Duplicate: success with its offset, not written
-  2   epoch older than seen                                   Refused: INVALID_PRODUCER_EPOCH (47)
-  3   epoch newer than seen, base sequence 0                  Accepted: new incarnation, window reset
-  4   epoch newer than seen, base sequence not 0              Refused: OUT_OF_ORDER_SEQUENCE_NUMBER (45)
+ ---  ------------------------------------------------------  --------------------------------------
+  0   producer_id < 0                                         not idempotent, never comes here
+  1   same epoch, first and last equal a batch in the window  Duplicate: its offset, not written
+  2   epoch older than seen                                   Refused: 47 INVALID_PRODUCER_EPOCH
+  3   epoch newer than seen, base sequence 0                  Accepted: new window
+  4   epoch newer than seen, base sequence not 0              Refused: 45 OUT_OF_ORDER_SEQUENCE_...
   5   base sequence is the next one                           Accepted
   6   same epoch, anything else                               Refused: 45
   7   producer unknown here, base sequence 0                  Accepted
   8   producer unknown here, an innocent explanation holds    Accepted
-  9   producer unknown here, otherwise                        Refused: 45, earlier batches are missing
+  9   producer unknown here, otherwise                        Refused: 45, earlier ones are missing
 
-Rows 4 and 9 are stricter than Apache Kafka 4.4, which accepts there: accepting loses the batches before
-silently, since librdkafka then reports them as delivered. Never answered to Produce: 46 (taken as success
-without an offset), 59 (history) and 90 (kills a Java producer for good).
+Rows 4 and 9 are stricter than Apache Kafka 4.4, which accepts there: accepting loses the batches
+before silently, since librdkafka then reports them as delivered. Never answered to Produce: 46
+(taken as success without an offset), 59 (history) and 90 (kills a Java producer for good).
 
-Innocent explanations of a gap (row 8), in the order in which they are looked at, are `Explanation`. None but
-`WAITED_OUT` holds while a lower base of the same producer and epoch was turned away on this connection and
-has not been settled since: that batch is about to be retried, and accepting this one would lose it.
+Innocent explanations of a gap (row 8), in the order in which they are looked at, are `Explanation`.
+None but `WAITED_OUT` holds while a lower base of the same producer and epoch was turned away on
+this connection and has not been settled since: that batch is about to be retried, and accepting
+this one would lose it.
 
-Sources: KIP-98, KIP-360, KAFKA-15591; Apache Kafka's ProducerAppendInfo for the rows where both agree.
+Sources: KIP-98, KIP-360, KAFKA-15591; Apache Kafka's ProducerAppendInfo for the rows where both
+agree.
 """
 
 from collections.abc import Set
@@ -37,7 +39,11 @@ from minibroker.protocol.errors import ErrorCode
 from .producer_entry import ProducerEntry, sequence_range_of
 
 SEQUENCE_RING = 2**31
-"""Sequences are 0 … 2147483647; after the last comes 0 again, and one batch may straddle the wrap."""
+"""Sequences are 0 … 2147483647; after the last comes 0 again, and one batch may straddle the wrap.
+"""
+
+
+LAST_SEQUENCE = SEQUENCE_RING - 1
 
 
 def sequence_after(sequence: int, count: int = 1) -> int:
@@ -51,7 +57,9 @@ def is_lower_sequence(sequence: int, other: int) -> bool:
 
 
 class Explanation(Enum):
-    """Why a producer that is unknown here may start at a base sequence above 0 without anything being lost."""
+    """Why a producer that is unknown here may start at a base sequence above 0 without anything
+    being lost.
+    """
 
     FOREIGN = "this broker did not issue the producer id"
     BELOW_FLOOR = "the partition may have dropped what it knew of the producer id"
@@ -70,7 +78,9 @@ class Gap(NamedTuple):
     first_base: int
     bases: frozenset[int]
     is_retried: bool
-    """A base came a second time, or one below the first: the missing batches are still on their way."""
+    """A base came a second time, or one below the first: the missing batches are still on their
+    way.
+    """
 
 
 class Circumstances(NamedTuple):
@@ -120,6 +130,14 @@ _IN_ORDER = Accepted(row=5)
 _FIRST_BATCH = Accepted(row=7)
 
 
+def is_in_order(
+    seen_epoch: int, next_sequence: int, producer_epoch: int, first_sequence: int
+) -> bool:
+    """Row 5. It may be looked at before row 1, since five batches of at most MAX_RECORDS_A_BATCH
+    records do not go round the ring: no batch in the window has the next sequence as its base."""
+    return first_sequence == next_sequence and producer_epoch == seen_epoch
+
+
 def decide(
     entry: ProducerEntry | None,
     producer_id: int,
@@ -130,17 +148,18 @@ def decide(
 ) -> Verdict:
     """Judge one batch of an idempotent producer; pure.
 
-    `entry` is what the partition knows of the producer, None where it knows nothing; only then are the
-    circumstances looked at, and None stands for "no explanation". Sequences are on the ring, both included.
+    `entry` is what the partition knows of the producer, None where it knows nothing; only then are
+    the circumstances looked at, and None stands for "no explanation". Sequences are on the ring,
+    both included.
     """
     if entry is None:
         return _decide_unknown(producer_id, producer_epoch, first_sequence, circumstances)
     seen_epoch, next_sequence, *window = entry.rule_fields()
     if producer_epoch == seen_epoch:
+        if is_in_order(seen_epoch, next_sequence, producer_epoch, first_sequence):
+            return _IN_ORDER
         if (wanted := sequence_range_of(first_sequence, last_sequence)) in window:
             return Duplicate(*entry.batch_at(window.index(wanted)))
-        if first_sequence == next_sequence:
-            return _IN_ORDER
         return _out_of_order(6, entry, producer_id, producer_epoch, next_sequence, first_sequence)
     if producer_epoch < seen_epoch:
         return Refused(
@@ -165,8 +184,8 @@ def _decide_unknown(
     return Refused(
         9,
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        f"expected base sequence 0, got {base} (producer {producer_id} epoch {producer_epoch} has written"
-        f" nothing here: earlier batches were lost or are still on their way)",
+        f"expected base sequence 0, got {base} (producer {producer_id} epoch {producer_epoch}"
+        f" has written nothing here: earlier batches were lost or are still on their way)",
     )
 
 
@@ -188,7 +207,9 @@ def explain(producer_epoch: int, base: int, around: Circumstances) -> Explanatio
 
 
 def _continues_deleted(producer_epoch: int, base: int, entry: ProducerEntry | None) -> bool:
-    """Its epoch in the deleted topic, and its next sequence or the base of a batch in its window there."""
+    """Its epoch in the deleted topic, and its next sequence or the base of a batch in its window
+    there.
+    """
     if entry is None or entry.producer_epoch != producer_epoch:
         return False
     return base == entry.next_sequence or any(base == batch.first for batch in entry.window())

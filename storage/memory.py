@@ -13,7 +13,7 @@ from minibroker.protocol.records import (
 )
 from minibroker.protocol.types import TopicId
 
-from .chunks import Chunk, ChunkPool
+from .chunks import NO_CHUNK, Chunk, ChunkPool
 from .engine import Buffer, OffsetAndTime
 
 _PATCH = Struct(">qii")
@@ -43,7 +43,7 @@ class MemoryLog:
         self._leader_epoch = leader_epoch
         self._pool = pool
         self._chunks: list[Chunk] = []
-        self._end_position = 0
+        self._newest = NO_CHUNK
 
     @property
     def acknowledged_offset(self) -> int:
@@ -53,21 +53,25 @@ class MemoryLog:
     @property
     def size_bytes(self) -> int:
         """Bytes of all batches kept."""
-        return self._end_position - self._chunks[0].base_position if self._chunks else 0
+        return self._newest.end_position - self._chunks[0].base_position if self._chunks else 0
 
     def append(self, batch: Buffer, records_count: int, max_timestamp: int) -> int:
         """Copy one whole batch to the end; see Log.append."""
         size = len(batch)
-        base_offset = self.end_offset
-        chunk = self._chunks[-1] if self._chunks else self._next_chunk(size)
-        if chunk.size + size > chunk.capacity:
-            chunk = self._next_chunk(size)
+        chunk = self._newest
         position = chunk.size
-        end = position + size
-        chunk.view[position:end] = batch  # the one copy between the socket and the log
-        _PATCH.pack_into(chunk.view, position, base_offset, size - LOG_OVERHEAD, self._leader_epoch)
-        chunk.note(base_offset, position, end, max_timestamp)
-        self._end_position += size
+        if position + size > chunk.capacity:
+            chunk = self._next_chunk(size)
+            position = 0
+        base_offset = self.end_offset
+        view = chunk.view
+        view[position : position + size] = batch  # the one copy between the socket and the log
+        _PATCH.pack_into(view, position, base_offset, size - LOG_OVERHEAD, self._leader_epoch)
+        if position >= chunk.next_indexed_position:
+            chunk.index(base_offset, position)
+        if max_timestamp > chunk.max_timestamp:
+            chunk.max_timestamp = max_timestamp
+        chunk.size = position + size
         self.end_offset = base_offset + records_count
         return base_offset
 
@@ -123,26 +127,32 @@ class MemoryLog:
         """Move the log start offset up to `offset`; chunks wholly below it go back to the pool."""
         self.log_start_offset = max(self.log_start_offset, min(offset, self.end_offset))
         while len(self._chunks) > 1 and self._chunks[1].base_offset <= self.log_start_offset:
-            self._pool.give_back(self._chunks.pop(0))
+            self._drop_oldest()
         if self._chunks and self.log_start_offset == self.end_offset:
-            self._pool.give_back(self._chunks.pop())
+            self._drop_oldest()
 
     def evict_oldest(self) -> None:
         """Drop the first chunk, since memory is short."""
-        self._pool.give_back(self._chunks.pop(0))
+        self._drop_oldest()
         first_kept = self._chunks[0].base_offset if self._chunks else self.end_offset
         self.log_start_offset = max(self.log_start_offset, first_kept)
 
     def close(self) -> None:
         """Give all chunks back."""
         while self._chunks:
-            self._pool.give_back(self._chunks.pop())
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        self._pool.give_back(self._chunks.pop(0))
+        if not self._chunks:
+            self._newest = NO_CHUNK
 
     def _next_chunk(self, size: int) -> Chunk:
-        previous = self._chunks[-1].capacity if self._chunks else 0
-        chunk = self._pool.take(self, size, previous)
-        chunk.start(self.end_offset, self._end_position)
+        end_position = self._newest.end_position
+        chunk = self._pool.take(self, size, self._newest.capacity)
+        chunk.start(self.end_offset, end_position)
         self._chunks.append(chunk)
+        self._newest = chunk
         return chunk
 
     def _chunk_of(self, offset: int) -> int:
@@ -150,7 +160,7 @@ class MemoryLog:
 
     def _position_of(self, offset: int) -> int:
         if offset >= self.end_offset:
-            return self._end_position
+            return self._newest.end_position
         chunk = self._chunks[self._chunk_of(offset)]
         return chunk.base_position + chunk.position_of(offset)
 

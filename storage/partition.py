@@ -1,8 +1,8 @@
-"""One partition: check, decide, append, apply. The only writer of its log and of its producers' state.
+"""One partition: check, decide, append, apply. The only writer of its log and its producers.
 
-Everything from the decision to the state that follows from it is one plain call: nothing else of the
-partition runs in between, and a cancelled connection cannot separate the two. State changes only after the
-append succeeded.
+Everything from the decision to the state that follows from it is one plain call: nothing else of
+the partition runs in between, and a cancelled connection cannot separate the two. State changes
+only after the append succeeded.
 """
 
 import logging
@@ -40,6 +40,7 @@ from .idempotence import (
 from .outcome import NotWritten, Outcome, Written
 from .producer_entry import WindowBatch
 from .producers import ProducerTable
+from .run import Run
 from .topic_config import TopicConfig
 from .turned_away import ProducerHere, TurnedAway
 
@@ -87,9 +88,21 @@ class Partition:
         self.config = config
         self._codec = config.codec
         self._examines_records = config.is_compacted or config.validates_records
+        self._takes_runs = not (
+            self._examines_records or config.is_log_append_time or self._codec is not None
+        )
+
+    def run(self, producer_id: int, sender: Sender, now_ms: int) -> Run | None:
+        """A run of this producer's batches, where nothing stands in the way of one."""
+        if not self._takes_runs or sender.turned_away:
+            return None
+        entry = self.producers.entry(producer_id, now_ms)
+        return Run(self, producer_id, entry, now_ms) if entry else None
 
     def append(self, records: memoryview | None, sender: Sender, now_ms: int) -> Outcome:
-        """What Produce asks for: exactly one batch, judged in the order of the checks, and written once."""
+        """What Produce asks for: exactly one batch, judged in the order of the checks, and written
+        once.
+        """
         if problem := frame_problem(records, sender.api_version):
             return problem
         assert records is not None
@@ -195,7 +208,7 @@ class Partition:
         _, _, _, _, crc, _, _, _, max_timestamp, producer_id, epoch, first, count = fields
         last = sequence_after(first, count - 1)
         batch = WindowBatch(first, last, base_offset, now_ms, crc)
-        self.producers.appended(producer_id, epoch, max_timestamp, batch)
+        self.producers.appended(producer_id, epoch, max_timestamp, (batch,))
 
     def _remember(
         self,
@@ -239,9 +252,7 @@ def is_final(error_code: ErrorCode, records_count: int) -> bool:
     return error_code in (ErrorCode.INVALID_TIMESTAMP, ErrorCode.INVALID_RECORD)
 
 
-def note_turned_away(
-    turned_away: TurnedAway, topic: str, index: int, records: memoryview
-) -> None:
+def note_turned_away(turned_away: TurnedAway, topic: str, index: int, records: memoryview) -> None:
     """A batch for a partition that is not there: an idempotent producer will send it again."""
     if frame_problem(records, api_version=ZSTD_SINCE_PRODUCE):
         return

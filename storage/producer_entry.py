@@ -1,13 +1,14 @@
 """What a partition knows of one idempotent producer, packed into 158 bytes.
 
-A hundred thousand producers are 100,000 `bytes` and not half a million tracked objects: less than a third of
-the memory, and nothing for the garbage collector to walk.
+A hundred thousand producers are 100,000 `bytes` and not half a million tracked objects: less than a
+third of the memory, and nothing for the garbage collector to walk.
 
     producer_epoch int16 · next_sequence int32 · last_timestamp int64 · 5 batches, the newest first
     a batch: (first sequence << 32 | last sequence) int64, -1 where there is none
              base_offset int64 · append_time int64 · CRC-32C as the client sent it uint32
 """
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
@@ -19,7 +20,10 @@ _BATCH = Struct(">qqqI")
 _RULES = Struct(">hi8x" + "q20x" * WINDOW_BATCHES)
 _NO_BATCH = _BATCH.pack(-1, -1, -1, 0)
 _EMPTY_WINDOW = _NO_BATCH * WINDOW_BATCHES
-_OLDEST = _HEAD.size + _BATCH.size * (WINDOW_BATCHES - 1)
+
+
+PlainBatch = tuple[int, int, int, int, int]
+"""A WindowBatch without its names."""
 
 
 class WindowBatch(NamedTuple):
@@ -42,21 +46,23 @@ class ProducerEntry(bytes):
         cls,
         entry: "ProducerEntry | None",
         producer_epoch: int,
-        next_sequence: int,
         last_timestamp: int,
-        batch: WindowBatch,
+        batches: Sequence[PlainBatch],
     ) -> "ProducerEntry":
-        """The entry once `batch` was written; another epoch than before starts a window of its own."""
+        """The entry once these batches were written, the newest last; no more than a window.
+
+        Another epoch than before starts a window of its own.
+        """
+        next_sequence = (batches[-1][1] + 1) & 0x7FFFFFFF
+        packed = [_HEAD.pack(producer_epoch, next_sequence, last_timestamp)]
+        for first, last, base_offset, append_time_ms, crc in reversed(batches):
+            packed.append(_BATCH.pack(first << 32 | last, base_offset, append_time_ms, crc))
+        kept = _BATCH.size * (WINDOW_BATCHES - len(batches))
         if entry is None or entry.producer_epoch != producer_epoch:
-            older = _EMPTY_WINDOW[_BATCH.size :]
+            packed.append(_EMPTY_WINDOW[:kept])
         else:
-            older = entry[_HEAD.size : _OLDEST]
-        first, last, base_offset, append_time_ms, crc = batch
-        return cls(
-            _HEAD.pack(producer_epoch, next_sequence, last_timestamp)
-            + _BATCH.pack(first << 32 | last, base_offset, append_time_ms, crc)
-            + older
-        )
+            packed.append(entry[_HEAD.size : _HEAD.size + kept])
+        return cls(b"".join(packed))
 
     def rule_fields(self) -> tuple[int, ...]:
         """Epoch, next sequence, and the sequence ranges of the window, the newest first."""

@@ -1,9 +1,10 @@
 """Producer ids: never issued twice, also across restarts.
 
-A reused id gets its new owner's records silently dropped as duplicates of the old one's. Ids are handed out of
-blocks, and a block is kept before its first id leaves. Every start begins above everything that was reserved
-or seen in a log, and above milliseconds since 1970 x 1,000: a wiped directory, or a new broker in memory on
-the same port, must not issue what living clients still hold.
+A reused id gets its new owner's records silently dropped as duplicates of the old one's. Ids are
+handed out of blocks, and a block is kept before its first id leaves. Every start begins above
+everything that was reserved or seen in a log, and above milliseconds since 1970 x 1,000: a wiped
+directory, or a new broker in memory on the same port, must not issue what living clients still
+hold.
 """
 
 from bisect import bisect_right

@@ -1,16 +1,16 @@
 """What one partition knows of its producers, and what it remembers of those that it has forgotten.
 
-Entries are kept in the order of their last append, so that what expires or is evicted is always in front.
-Everything here is bounded, and every loss raises the floor: the first producer id of which the partition can
-say "had it ever written here, I would know".
+Entries are kept in the order of their last append, so that what expires or is evicted is always in
+front. Everything here is bounded, and every loss raises the floor: the first producer id of which
+the partition can say "had it ever written here, I would know".
 """
 
 import logging
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from .idempotence import Circumstances, Gap, gap_after, sequence_after
-from .producer_entry import ProducerEntry, WindowBatch
+from .producer_entry import PlainBatch, ProducerEntry
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,9 @@ class FormerProducers:
 
 
 class ProducerTable:
-    """The entries of one partition, by producer id, with everything that `Circumstances` are made of."""
+    """The entries of one partition, by producer id, with everything that `Circumstances` are made
+    of.
+    """
 
     def __init__(self, limits: ProducerLimits, former: FormerProducers, name: str) -> None:
         self._limits = limits
@@ -105,21 +107,27 @@ class ProducerTable:
         )
 
     def appended(
-        self, producer_id: int, producer_epoch: int, last_timestamp: int, batch: WindowBatch
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        last_timestamp: int,
+        batches: Sequence[PlainBatch],
     ) -> None:
-        """A batch was written: the fold that a log's state is made of."""
+        """Batches were written, the newest last: the fold that a log's state is made of."""
         known = self._entries.pop(producer_id, None)
         self._entries[producer_id] = ProducerEntry.after(
-            known, producer_epoch, sequence_after(batch.last), last_timestamp, batch
+            known, producer_epoch, last_timestamp, batches
         )
         if known is None:
             self._gaps.pop(producer_id, None)
             self._refusals.pop(producer_id, None)
             if len(self._entries) > self._limits.max_producers:
-                self._evict(batch.append_time_ms)
+                self._evict(now_ms=batches[-1][3])
 
     def refused_for_good(self, producer_id: int, producer_epoch: int, last_sequence: int) -> None:
-        """A batch that would have been accepted in row 7 or 8 was refused for another reason, for good."""
+        """A batch that would have been accepted in row 7 or 8 was refused for another reason, for
+        good.
+        """
         known = self._refusals.pop(producer_id, None)
         bases = (
             known.next_bases if known and known.producer_epoch == producer_epoch else frozenset()
@@ -184,8 +192,8 @@ class ProducerTable:
         elif not self._is_over_limit:
             self._is_over_limit = True
             logger.warning(
-                "%s has more than max.producers.per.partition = %d producers younger than 10 minutes:"
-                " all of them are kept",
+                "%s has more than max.producers.per.partition = %d producers that are younger"
+                " than 10 minutes: all of them are kept",
                 self._name,
                 self._limits.max_producers,
             )

@@ -10,7 +10,9 @@ _NONE: Set[int] = frozenset()
 
 
 class ProducerHere(NamedTuple):
-    """One incarnation of a producer on one partition, by name: a topic may be gone or not be there yet."""
+    """One incarnation of a producer on one partition, by name: a topic may be gone or not be there
+    yet.
+    """
 
     topic: str
     partition: int
@@ -19,10 +21,10 @@ class ProducerHere(NamedTuple):
 
 
 class TurnedAway:
-    """The bases a connection had answered with 3, 7, 45 by row 9, 56 or 100, and that are not settled.
+    """The bases a connection had answered with 3, 7, 45 by row 9, 56 or 100, not settled since.
 
-    Kept for each connection and dropped with it: by any connection, a zombie's batches would hold back a
-    healthy producer (spec: "No other explanation holds while …").
+    Kept for each connection and dropped with it: by any connection, a zombie's batches would hold
+    back a healthy producer (spec: "No other explanation holds while …").
     """
 
     __slots__ = ("_bases", "_order")

@@ -1,9 +1,9 @@
 """ApiVersions (18), v0-v5: what this broker serves.
 
-Answerable at once, also with an unknown version: then it is error 35 in the oldest form, on a connection that
-lives (`unsupported_version`). v3 brings the client's software name and version; v5 the cluster id and node id
-that the client expects (KIP-1242): one without the other is 42, a wrong pair 129 REBOOTSTRAP_REQUIRED.
-Features are left out: none is served.
+Answerable at once, also with an unknown version: then it is error 35 in the oldest form, on a
+connection that lives (`unsupported_version`). v3 brings the client's software name and version; v5
+the cluster id and node id that the client expects (KIP-1242): one without the other is 42, a wrong
+pair 129 REBOOTSTRAP_REQUIRED. Features are left out: none is served.
 """
 
 from minibroker.protocol.errors import ErrorCode

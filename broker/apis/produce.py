@@ -1,11 +1,12 @@
 """Produce (0), v3-v13 (advertised from 0, KAFKA-18659): appends batches, each partition for itself.
 
-Order: acks in {-1, 0, 1} else 21 for every partition; a transactional_id or a transactional batch: 53 for the
-whole request; then per partition what `Partition.append` says. An unknown topic or partition is 3, by id 100,
-an internal topic 17; a partition named twice is 42 and nothing of it is written. Produce creates no topic.
-v5 brings the log start offset; v8 (KIP-467) record_errors and error_message; v9 compact lengths; v10 (KIP-951)
-the current leader, left out here: there is one node; v13 (KIP-516) topic ids instead of names.
-acks=0 gets no answer; where something failed its connection is closed instead, so that the client notices.
+Order: acks in {-1, 0, 1} else 21 for every partition; a transactional_id or a transactional batch:
+53 for the whole request; then per partition what `Partition.append` says. An unknown topic or
+partition is 3, by id 100, an internal topic 17; a partition named twice is 42 and nothing of it is
+written. Produce creates no topic. v5 brings the log start offset; v8 (KIP-467) record_errors and
+error_message; v9 compact lengths; v10 (KIP-951) the current leader, left out here: there is one
+node; v13 (KIP-516) topic ids instead of names. acks=0 gets no answer; where something failed its
+connection is closed instead, so that the client notices.
 """
 
 from collections import Counter
