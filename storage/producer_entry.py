@@ -54,15 +54,15 @@ class ProducerEntry(bytes):
         Another epoch than before starts a window of its own.
         """
         next_sequence = (batches[-1][1] + 1) & 0x7FFFFFFF
-        packed = [_HEAD.pack(producer_epoch, next_sequence, last_timestamp)]
-        for first, last, base_offset, append_time_ms, crc in reversed(batches):
-            packed.append(_BATCH.pack(first << 32 | last, base_offset, append_time_ms, crc))
-        kept = _BATCH.size * (WINDOW_BATCHES - len(batches))
+        window = b""
+        for first, last, base_offset, append_time_ms, crc in batches:
+            window = _BATCH.pack(first << 32 | last, base_offset, append_time_ms, crc) + window
         if entry is None or entry.producer_epoch != producer_epoch:
-            packed.append(_EMPTY_WINDOW[:kept])
+            older = _EMPTY_WINDOW
         else:
-            packed.append(entry[_HEAD.size : _HEAD.size + kept])
-        return cls(b"".join(packed))
+            older = entry[_HEAD.size :]
+        head = _HEAD.pack(producer_epoch, next_sequence, last_timestamp)
+        return cls(head + (window + older)[: len(_EMPTY_WINDOW)])
 
     def rule_fields(self) -> tuple[int, ...]:
         """Epoch, next sequence, and the sequence ranges of the window, the newest first."""

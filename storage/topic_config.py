@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
-from minibroker.protocol.compression import Codec
 from msgspec import Struct
+
+from minibroker.protocol.compression import Codec
 
 from .settings import (
     InvalidConfig,

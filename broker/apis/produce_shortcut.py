@@ -76,13 +76,15 @@ class _Layout(NamedTuple):
 class ProduceShortcut:
     """The routes of one connection, all of the layout that came last."""
 
-    __slots__ = ("_client", "_layout", "_routes", "_services")
+    __slots__ = ("_client", "_layout", "_routes", "_services", "_sized")
 
     def __init__(self, services: Services, client: Client) -> None:
         self._services = services
         self._client = client
         self._layout: _Layout | None = None
         self._routes: dict[bytes, _Route] = {}
+        self._sized = (-1, b"")
+        """A batch_length, and the size of such records as it stands in front of them."""
 
     def answer(self, view: memoryview, start: int, end: int, answers: list[Buffer]) -> int:
         """Handle the common requests from `start` on; where the first other, or cut, frame begins.
@@ -97,7 +99,7 @@ class ProduceShortcut:
         now_ms = self._services.clock.now_ms()
         route: _Route | None = None
         run: Run | None = None
-        sized_length, sized = -1, b""
+        sized_length, sized = self._sized
         try:
             while end - start >= least:
                 (
@@ -125,6 +127,7 @@ class ProduceShortcut:
                     break
                 if batch_length != sized_length:
                     sized_length, sized = batch_length, layout.sized(12 + batch_length)
+                    self._sized = (sized_length, sized)
                 if length_bytes != sized or view[records_end:stop] != tags:
                     break
                 if route is None or route.key != key:
@@ -186,6 +189,7 @@ class ProduceShortcut:
         if known is None or layout.shape != known.shape or len(self._routes) == _MAX_ROUTES:
             self._routes = {}
             self._layout = layout
+            self._sized = (-1, b"")
         key = bytes(frame[_ROUTE_AT : layout.records_at - 4 - len(layout.sized(_size(request)))])
         self._routes[key] = self._route(key, partition, request, version)
 
