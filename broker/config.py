@@ -6,9 +6,10 @@ Precedence: command line > environment > file > default. Names and rules are in 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from minibroker.storage.settings import LARGEST_INT, LARGEST_LONG, InvalidConfig, canonical
 from minibroker.storage.topic_names import name_problem
-from msgspec import Struct
 
 from .broker_keys import BROKER_SETTINGS, TOPIC_DEFAULTS
 from .config_sources import (

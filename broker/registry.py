@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
+from msgspec import Struct
+
 from minibroker.protocol.messages.api_versions import ApiVersion
 from minibroker.protocol.schema import ApiSchema
 from minibroker.protocol.types import Message
-from msgspec import Struct
 
 from .client import Buffers, Call, Reply
 

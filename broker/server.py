@@ -6,6 +6,7 @@ import socket
 from collections.abc import Iterable
 
 import msgspec
+
 from minibroker.protocol.frames import ReceiveBuffers
 from minibroker.storage.catalog import Catalog, Defaults
 from minibroker.storage.memory import MemoryEngine

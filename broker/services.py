@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from minibroker.storage.catalog import Catalog
 from msgspec import Struct
+
+from minibroker.storage.catalog import Catalog
 
 from .config import Config
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from minibroker.cli import main
 from minibroker.config import Config, ConfigError
 from minibroker.version import VERSION

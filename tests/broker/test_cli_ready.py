@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+
 from minibroker.cli import main
 from minibroker.ready import wait_until_ready
 

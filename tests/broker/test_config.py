@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from minibroker.config import Config, ConfigError, FsyncPolicy, Loaded, TopicAtStart, load
 from minibroker.listeners import Listener
 from minibroker.memory_limit import bytes_of, default_memory_limit

@@ -1,6 +1,7 @@
 """The table of broker keys, and what DescribeConfigs says of a broker."""
 
 import pytest
+
 from minibroker.broker_description import describe_broker
 from minibroker.broker_keys import BROKER_SETTINGS, TOPIC_DEFAULTS
 from minibroker.config import Config

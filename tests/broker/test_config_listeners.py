@@ -1,6 +1,7 @@
 """Kafka's listener syntax, and what clients are told."""
 
 import pytest
+
 from minibroker.config import ConfigError, load
 from minibroker.listeners import Listener, address
 

@@ -1,6 +1,7 @@
 """ErrorCode against what kio generated from Kafka's Errors.java."""
 
 import kio.schema.errors
+
 from minibroker.protocol.errors import ErrorCode, FrameTooLarge, Malformed
 
 

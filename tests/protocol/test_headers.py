@@ -11,6 +11,7 @@ from kio.schema.response_header.v0.header import ResponseHeader as KioResponse0
 from kio.schema.response_header.v1.header import ResponseHeader as KioResponse1
 from kio.serial import entity_writer
 from kio.static.primitive import i16, i32
+
 from minibroker.protocol.errors import Malformed
 from minibroker.protocol.headers import (
     RequestHeader,

@@ -5,6 +5,7 @@ from base64 import b64decode, urlsafe_b64decode
 from pathlib import Path
 
 import pytest
+
 from minibroker.protocol.fields import ArrayOf, Blob, Kind, StructOf, field_table
 from minibroker.protocol.messages import all_schemas
 from minibroker.protocol.types import Fixed, Message

@@ -11,12 +11,13 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
+
 from minibroker.protocol.errors import Malformed
 from minibroker.protocol.fields import ArrayOf, Field, Kind, StructOf, field_table
 from minibroker.protocol.messages.produce import PRODUCE
 from minibroker.protocol.schema import AnySchema
 from minibroker.protocol.types import Fixed, Message
-from msgspec.structs import replace
 
 from .values import codec, every_version, messages
 

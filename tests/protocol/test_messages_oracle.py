@@ -16,11 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader, entity_writer
+from msgspec.structs import replace
+
 from minibroker.protocol.fields import field_table
 from minibroker.protocol.messages.api_versions import ApiVersionsResponse
 from minibroker.protocol.schema import AnySchema
 from minibroker.protocol.types import ZERO_TOPIC_ID, Message
-from msgspec.structs import replace
 
 from .values import codec, every_version, messages
 

@@ -6,6 +6,8 @@ from types import UnionType
 from typing import Annotated, Union, get_args, get_origin
 
 import pytest
+from msgspec import NODEFAULT
+
 from minibroker.protocol.errors import Malformed
 from minibroker.protocol.fields import ArrayOf, StructOf, field_table
 from minibroker.protocol.messages import all_schemas
@@ -24,7 +26,6 @@ from minibroker.protocol.types import (
     tagged,
     until,
 )
-from msgspec import NODEFAULT
 
 
 class Inner(Message, kw_only=True):

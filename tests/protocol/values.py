@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from hypothesis import strategies as st
+
 from minibroker.protocol.errors import ErrorCode
 from minibroker.protocol.fields import ArrayOf, Blob, Field, Kind, StructOf, Text, field_table
 from minibroker.protocol.messages import all_schemas

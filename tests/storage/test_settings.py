@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from minibroker.storage.settings import InvalidConfig, Setting, SettingType, canonical, milliseconds
 from minibroker.storage.topic_settings import TOPIC_SETTINGS
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from minibroker.protocol.compression import Codec
 from minibroker.storage.settings import InvalidConfig, SettingType, canonical
 from minibroker.storage.topic_config import (
