@@ -1,11 +1,18 @@
 """The servers that are measured, as processes, and what /proc says of them."""
 
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+}
+"""Bytecode is kept, as it is for everybody who has not switched that off."""
 
 
 class Measured:
@@ -31,7 +38,7 @@ class Measured:
 @contextmanager
 def process(command: list[str], read_port: str) -> Iterator[Measured]:
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     ) as process:
         assert process.stdout
         try:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from . import frames
 from .driver import call, connect, drive, ping, receive_answer
-from .processes import Measured, broker, yardstick
+from .processes import ENVIRONMENT, Measured, broker, yardstick
 
 PAIRS = 7
 TOPIC = "bench"
@@ -211,7 +211,7 @@ def start_up() -> float:
     ratios = []
     for _ in range(PAIRS + 4):
         started = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "import asyncio"], check=True)
+        subprocess.run([sys.executable, "-c", "import asyncio"], check=True, env=ENVIRONMENT)
         least = time.perf_counter() - started
         ratios.append(_until_answered() / least)
     return statistics.median(ratios)
@@ -222,7 +222,7 @@ def _until_answered() -> float:
         port = probe.getsockname()[1]
     started = time.perf_counter()
     command = [sys.executable, "-m", "minibroker", "serve", "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=ENVIRONMENT) as process:
         try:
             while True:
                 try:

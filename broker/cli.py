@@ -107,7 +107,7 @@ def _line_of(mistake: click.ClickException) -> str:
 
 
 def _run(config: "Config", warnings: Sequence[str]) -> int:
-    from .server import run
+    from .serve import run
 
     try:
         return run(config, warnings)
