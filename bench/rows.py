@@ -262,7 +262,6 @@ def collection_with_producers() -> float:
 
 _PRODUCERS = """
 import gc, sys, time, tracemalloc
-from minibroker.storage.producer_entry import WindowBatch
 from minibroker.storage.producers import FormerProducers, ProducerLimits, ProducerTable
 
 def collect():
@@ -276,7 +275,7 @@ tracemalloc.start()
 table = ProducerTable(ProducerLimits(86400000, 200000, 300000), FormerProducers(), "bench-0")
 for producer in range(1_700_000_000_000_000, 1_700_000_000_100_000):
     for batch in range(5):
-        table.appended(producer, 0, 10**12, WindowBatch(batch, batch, 10**9 + batch, 10**12, 7))
+        table.appended(producer, 0, 10**12, ((batch, batch, 10**9 + batch, 10**12, 7),))
 used, _ = tracemalloc.get_traced_memory()
 tracemalloc.stop()
 gc.collect()
