@@ -7,13 +7,14 @@ ready. The connection knows no sockets: it is given frames and an `Output`.
 import logging
 from asyncio import Future
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from struct import Struct
 from typing import Protocol
 
 from minibroker.protocol.errors import Malformed
 from minibroker.protocol.headers import decode_request_header, peek
+from minibroker.storage.engine import Buffer
 
 from .apis.api_versions import API_VERSIONS_KEY, unsupported_version
 from .apis.produce_shortcut import ProduceShortcut
@@ -26,6 +27,9 @@ logger = logging.getLogger(__name__)
 MAX_UNANSWERED = 100
 """Requests of one connection without an answer; then reading from it pauses."""
 
+LARGE_BYTES = 4096
+"""From here on a buffer is sent as it is, and not joined with others."""
+
 _HEAD = Struct(">ii")
 _HEAD_WITH_TAGS = Struct(">iix")
 
@@ -33,7 +37,7 @@ _HEAD_WITH_TAGS = Struct(">iix")
 class Output(Protocol):
     """Where answers go."""
 
-    def write(self, data: bytes | bytearray | memoryview) -> None:
+    def write(self, data: Buffer) -> None:
         """Send bytes, in order, without blocking."""
 
     def close(self) -> None:
@@ -59,6 +63,7 @@ class Connection:
     """One client's requests and answers."""
 
     __slots__ = (
+        "_has_large",
         "_output",
         "_progressed",
         "_ready",
@@ -84,7 +89,8 @@ class Connection:
         self._output = output
         self._progressed = progressed
         self._slots: deque[_Slot] = deque()
-        self._ready: list[bytes | bytearray | memoryview] = []
+        self._ready: list[Buffer] = []
+        self._has_large = False
         self._shortcut = ProduceShortcut(services, client)
         self.is_open = True
 
@@ -118,20 +124,16 @@ class Connection:
 
     def flush(self) -> None:
         """Send the answers that are ready, small ones joined."""
-        if not self._ready:
+        ready = self._ready
+        if not ready:
             return
-        small: list[bytes | bytearray | memoryview] = []
-        for buffer in self._ready:
-            if len(buffer) < 4096:
-                small.append(buffer)
-                continue
-            if small:
-                self._output.write(b"".join(small))
-                small = []
-            self._output.write(buffer)
-        if small:
-            self._output.write(b"".join(small) if len(small) > 1 else small[0])
         self._ready = []
+        if self._has_large:
+            self._has_large = False
+            for piece in _joined(ready):
+                self._output.write(piece)
+        else:
+            self._output.write(b"".join(ready) if len(ready) > 1 else ready[0])
 
     def hang_up(self, reason: str) -> None:
         """Send what is ready and close the connection."""
@@ -183,6 +185,8 @@ class Connection:
             head = _HEAD.pack(size + 4, slot.correlation_id)
         self._ready.append(head)
         self._ready.extend(body)
+        if size >= LARGE_BYTES:
+            self._has_large = True
 
     def _answered(self, slot: _Slot, future: "Future[Buffers]") -> None:
         """An answer has come later; send what is ready in front."""
@@ -207,7 +211,7 @@ class Connection:
         self.flush()
 
     def _unknown(self, frame: memoryview, api: Api | None, key: int, version: int) -> None:
-        """An unknown API or version: an answer of its own for ApiVersions, else the end (KIP-511)."""
+        """An unknown API or version: an own answer for ApiVersions, else the end (KIP-511)."""
         header, _ = decode_request_header(frame, flexible=False)
         if key == API_VERSIONS_KEY and api is not None:
             slot = _Slot(header.correlation_id, has_tags=False)
@@ -222,3 +226,18 @@ class Connection:
             f"closing: client id {header.client_id!r} {self.client.software} sent"
             f" API {key} version {version}: {served}"
         )
+
+
+def _joined(buffers: list[Buffer]) -> Iterator[Buffer]:
+    """The same bytes; what is small in one piece, what is large as it is."""
+    small: list[Buffer] = []
+    for buffer in buffers:
+        if len(buffer) < LARGE_BYTES:
+            small.append(buffer)
+            continue
+        if small:
+            yield b"".join(small)
+            small = []
+        yield buffer
+    if small:
+        yield b"".join(small)

@@ -109,7 +109,10 @@ class ClientTransport(asyncio.BufferedProtocol):
     def _process(self) -> None:
         connection, splitter = self.connection, self._splitter
         try:
-            while self._is_writable and not connection.is_busy:
+            while splitter.start < splitter.end:
+                if not self._is_writable or connection.is_busy:
+                    self._pause_reading()
+                    break
                 splitter.start = connection.take_common(splitter.view, splitter.start, splitter.end)
                 frame = splitter.next_frame()
                 if frame is None:
@@ -119,8 +122,6 @@ class ClientTransport(asyncio.BufferedProtocol):
             connection.hang_up(f"closing: {error}")
         splitter.keep()
         connection.flush()
-        if not self._is_writable or connection.is_busy:
-            self._pause_reading()
 
     def _progressed(self) -> None:
         """Something was answered or sent: look at what has been waiting."""
