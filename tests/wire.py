@@ -23,7 +23,7 @@ ResponseT = TypeVar("ResponseT", bound=Message)
 DEADLINE_S = 10.0
 
 
-class Closed(Exception):
+class Closed(Exception):  # noqa: N818 - what happened, not what went wrong
     """The broker closed the connection."""
 
 
