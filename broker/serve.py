@@ -7,12 +7,15 @@ import signal
 import sys
 import time
 from collections.abc import Coroutine, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from .config import Config
 from .server import Server
 from .version import VERSION
+
+ResultT = TypeVar("ResultT")
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +29,7 @@ def run(config: Config, warnings: Sequence[str]) -> int:
     """
     for warning in warnings:
         logger.warning("%s", warning)
-    return _run_in_loop(_serve(config))
+    return run_in_loop(_serve(config))
 
 
 async def _serve(config: Config) -> int:
@@ -60,8 +63,8 @@ def ready_line(config: Config, bootstrap: str, ms: int) -> str:
     return msgspec.json.encode(facts).decode()
 
 
-def _run_in_loop(main: Coroutine[None, None, int]) -> int:
-    """On uvloop where it is installed."""
+def run_in_loop(main: Coroutine[None, None, ResultT]) -> ResultT:
+    """Run a coroutine in a new event loop: uvloop's where it is installed."""
     try:
         import uvloop
     except ImportError:

@@ -22,10 +22,13 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fastcrc.crc32 import iscsi as crc32c  # of any buffer, without a copy
+from fastcrc.crc32 import iscsi
 
 from .compression import MAX_DECOMPRESSED_BYTES, Buffer, Codec, compress, decompress
 from .errors import Malformed
+
+crc32c = iscsi
+"""CRC-32C of any buffer, without a copy."""
 
 BATCH_HEADER = struct.Struct(">qiibIhiqqqhii")
 _BATCH_LENGTH = struct.Struct(">i")

@@ -191,7 +191,7 @@ def records_problem(records: memoryview, *, requires_keys: bool) -> NotWritten |
     return NotWritten(ErrorCode.INVALID_RECORD, problems[0].message, tuple(problems))
 
 
-def is_transactional(records: memoryview | None) -> bool:
+def is_transactional(records: bytes | memoryview | None) -> bool:
     """Whether the batch claims to belong to a transaction, which is refused for the whole request."""
     if records is None or len(records) < HEADER_BYTES or records[MAGIC_AT] != MAGIC:
         return False

@@ -29,6 +29,10 @@ class Log(Protocol):
     """
 
     @property
+    def leader_epoch(self) -> int:
+        """The epoch that is patched into every batch."""
+
+    @property
     def log_start_offset(self) -> int:
         """The first offset that can be read."""
 

@@ -40,7 +40,7 @@ class MemoryLog:
         self.name = name
         self.log_start_offset = 0
         self.end_offset = 0
-        self._leader_epoch = leader_epoch
+        self.leader_epoch = leader_epoch
         self._pool = pool
         self._chunks: list[Chunk] = []
         self._newest = NO_CHUNK
@@ -66,7 +66,7 @@ class MemoryLog:
         base_offset = self.end_offset
         view = chunk.view
         view[position : position + size] = batch  # the one copy between the socket and the log
-        _PATCH.pack_into(view, position, base_offset, size - LOG_OVERHEAD, self._leader_epoch)
+        _PATCH.pack_into(view, position, base_offset, size - LOG_OVERHEAD, self.leader_epoch)
         if position >= chunk.next_indexed_position:
             chunk.index(base_offset, position)
         if max_timestamp > chunk.max_timestamp:

@@ -20,6 +20,7 @@ LATER_CATEGORIES = {
 LATER = {
     "log-dirs-for-tools": "DescribeLogDirs",
     "recreated-topic-forgets-offsets": "committed offsets",
+    "api-versions": "JoinGroup",
     "looking-does-not-create": "OffsetCommit",
 }
 

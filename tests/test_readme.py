@@ -37,8 +37,9 @@ def test_the_pasted_producer_and_consumer_talk_through_a_broker(tmp_path: Path) 
 
 def test_the_pasted_test_passes(tmp_path: Path) -> None:
     (tmp_path / "test_pasted.py").write_text(SHOWN["examples/test_readme.py"])
+    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n")
 
-    done = run([sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=auto"], tmp_path)
+    done = run([sys.executable, "-m", "pytest", "-q"], tmp_path)
 
     assert "1 passed" in done.stdout
 
