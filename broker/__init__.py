@@ -11,7 +11,7 @@ from .version import VERSION as __version__  # noqa: N811 - the name that Python
 
 if TYPE_CHECKING:
     from .config_sources import ConfigError
-    from .running import Broker, running, running_in_process, running_in_thread
+    from .embedded import Broker, running, running_in_process, running_in_thread
 
 __all__ = [
     "Broker",
@@ -27,8 +27,8 @@ def __getattr__(name: str) -> object:
     """PEP 562: importing the package costs nothing."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "ConfigError":
-        from . import config_sources as home
-    else:
-        from . import running as home  # type: ignore[no-redef]  # one of two modules
-    return getattr(home, name)
+    from importlib import import_module
+
+    home = import_module(".config_sources" if name == "ConfigError" else ".embedded", __name__)
+    value: object = getattr(home, name)
+    return value

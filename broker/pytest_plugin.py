@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from .running import Broker
+    from .embedded import Broker
 
 
 @pytest.fixture(scope="session")
 def minibroker() -> Iterator["Broker"]:
     """A Kafka broker for all tests of the session; they share its topics."""
-    from .running import running_in_thread
+    from .embedded import running_in_thread
 
     with running_in_thread() as broker:
         yield broker
@@ -25,7 +25,7 @@ def minibroker() -> Iterator["Broker"]:
 @pytest.fixture
 def broker() -> Iterator["Broker"]:
     """A Kafka broker of this test's own, without any topics."""
-    from .running import running_in_thread
+    from .embedded import running_in_thread
 
     with running_in_thread() as broker:
         yield broker

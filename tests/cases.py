@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from minibroker.running import running_in_process
+from minibroker.embedded import running_in_process
 
 CASES = Path(__file__).parent.parent.parent / "shared" / "cases" / "cases.py"
 LATER_CATEGORIES = {
