@@ -124,24 +124,20 @@ class ProduceShortcut:
                 stop = start + 4 + size
                 records_end = start + records_at + 12 + batch_length
                 if word != first_word or stop > end or records_end + tags_bytes != stop:
-                    break
-                if batch_length != sized_length:
+                    break  # another request, a cut one, or one that is not what it seems
+                if batch_length != sized_length and batch_length >= 0:
                     sized_length, sized = batch_length, layout.sized(12 + batch_length)
                     self._sized = (sized_length, sized)
                 if length_bytes != sized or view[records_end:stop] != tags:
                     break
-                if route is None or route.key != key:
-                    route = self._routes.get(key)
-                    if route is None or route.partition.is_deleted:
-                        break
-                    if run:
-                        run.close()
-                        run = None
-                if run is None or run.producer_id != producer_id:
-                    if run:
-                        run.close()
-                    run = route.partition.run(producer_id, route.sender, now_ms)
-                    if run is None:
+                if (
+                    run is None
+                    or route is None
+                    or route.key != key
+                    or run.producer_id != producer_id
+                ):
+                    route, run = self._open(run, key, producer_id, now_ms)
+                    if run is None or route is None:
                         break
                 offset = run.append(
                     view[start + records_at : records_end],
@@ -174,6 +170,13 @@ class ProduceShortcut:
             if run:
                 run.close()
         return start
+
+    def _open(self, key: bytes, producer_id: int, now_ms: int) -> tuple[_Route | None, Run | None]:
+        """The route, and a run of the producer's batches there, if both can be had."""
+        route = self._routes.get(key)
+        if route is None or route.partition.is_deleted:
+            return None, None
+        return route, route.partition.run(producer_id, route.sender, now_ms)
 
     def learn(self, frame: memoryview, body_at: int, call: Call) -> None:
         """The long way has answered this frame: remember its route, if it is an ordinary one."""
