@@ -171,8 +171,12 @@ class ProduceShortcut:
                 run.close()
         return start
 
-    def _open(self, key: bytes, producer_id: int, now_ms: int) -> tuple[_Route | None, Run | None]:
-        """The route, and a run of the producer's batches there, if both can be had."""
+    def _open(
+        self, previous: Run | None, key: bytes, producer_id: int, now_ms: int
+    ) -> tuple[_Route | None, Run | None]:
+        """Close a run; another route and a run of a producer's batches there, if to be had."""
+        if previous:
+            previous.close()
         route = self._routes.get(key)
         if route is None or route.partition.is_deleted:
             return None, None
