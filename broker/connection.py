@@ -108,7 +108,11 @@ class Connection:
         """Handle the frames from `start` on that need no dispatch; where the next one begins."""
         if self._slots or not self.is_open:
             return start
-        return self._shortcut.answer(view, start, end, self._ready)
+        try:
+            return self._shortcut.answer(view, start, end, self._ready)
+        except Exception:
+            self._hang_up_on_bug()
+            return end
 
     def receive(self, frame: memoryview) -> None:
         """Handle one frame; its answer goes out with the next `flush`, or when it is there."""
@@ -119,8 +123,7 @@ class Connection:
         except Malformed as error:
             self.hang_up(f"closing on a malformed request: {error}")
         except Exception:
-            logger.exception("%s: a bug in the broker; closing", self.client.address)
-            self.hang_up("closing after an internal error")
+            self._hang_up_on_bug()
 
     def flush(self) -> None:
         """Send the answers that are ready, small ones joined."""
@@ -141,6 +144,11 @@ class Connection:
         self.flush()
         self.lost()
         self._output.close()
+
+    def _hang_up_on_bug(self) -> None:
+        """In an except clause: a bug costs one connection, not the broker."""
+        logger.exception("%s: a bug in the broker", self.client.address)
+        self.hang_up("closing after an internal error")
 
     def lost(self) -> None:
         """The other end is gone: nobody waits for what is still on its way."""
@@ -195,8 +203,7 @@ class Connection:
         try:
             slot.buffers = future.result()
         except Exception:
-            logger.exception("%s: a bug in the broker; closing", self.client.address)
-            self.hang_up("closing after an internal error")
+            self._hang_up_on_bug()
             return
         slot.future = None
         self._send_prefix()
