@@ -110,7 +110,7 @@ class Connection:
             return start
         try:
             return self._shortcut.answer(view, start, end, self._ready)
-        except Exception:
+        except Exception:  # noqa: BLE001 - the error boundary
             self._hang_up_on_bug()
             return end
 
@@ -122,7 +122,7 @@ class Connection:
             self.hang_up(f"closing: {reason}")
         except Malformed as error:
             self.hang_up(f"closing on a malformed request: {error}")
-        except Exception:
+        except Exception:  # noqa: BLE001 - the error boundary
             self._hang_up_on_bug()
 
     def flush(self) -> None:
@@ -202,7 +202,7 @@ class Connection:
             return
         try:
             slot.buffers = future.result()
-        except Exception:
+        except Exception:  # noqa: BLE001 - the error boundary
             self._hang_up_on_bug()
             return
         slot.future = None
