@@ -2,7 +2,7 @@
 
 import sys
 
-from .rows import ROWS
+from .rows import ROWS, Row
 
 
 def main() -> None:
@@ -13,8 +13,19 @@ def main() -> None:
         if words and not any(word in row.name for word in words):
             continue
         figure = row.measure()
-        verdict = "met" if figure <= row.goal else f"missed by {figure / row.goal - 1:.0%}"
-        print(f"{row.name:45} {row.goal:8g} {figure:9.2f}  {row.unit:17} {verdict}", flush=True)
+        print(
+            f"{row.name:45} {_bound(row):>8} {figure:9.2f}  {row.unit:17} {_verdict(row, figure)}"
+        )
+
+
+def _bound(row: Row) -> str:
+    return "" if row.goal is None else f"{row.goal:g}"
+
+
+def _verdict(row: Row, figure: float) -> str:
+    if row.goal is None:
+        return "peer"
+    return "met" if figure <= row.goal else f"missed by {figure / row.goal - 1:.0%}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Frames for the raw driver, built before the clock runs: every one is sent once."""
 
-from struct import Struct, pack
+from struct import Struct, pack, unpack_from
 
 from fastcrc.crc32 import iscsi as crc32c
 
@@ -87,3 +87,13 @@ def fetch(topic: str, partition: int, offset: int, max_bytes: int) -> bytes:
         + pack(">iiqi", 1, partition, offset, max_bytes)
     )
     return pack(">i", len(body)) + body
+
+
+def next_offset(topic: str, answer: bytes) -> int:
+    """The offset behind the records of a Fetch v4 answer; 0 if it has none."""
+    at, offset = 48 + len(topic.encode()), 0
+    while at + 61 <= len(answer):
+        base_offset, length = unpack_from(">qi", answer, at)
+        offset = base_offset + unpack_from(">i", answer, at + 23)[0] + 1
+        at += 12 + length
+    return offset
