@@ -46,6 +46,9 @@ _ROWS = (
         has_effect=True),
     Setting("max.connections", INT, "10000",
         "How many connections are open at most; Kafka has no limit.", low=0, has_effect=True),
+    Setting("connections.max.idle.ms", LONG, "600000",
+        "How long a connection may be open without any traffic; negative: for ever.",
+        has_effect=True),
     Setting("queued.max.request.bytes", LONG, str(256 << 20),
         "How many bytes of requests all connections together may have in work; then reading "
         "pauses. Kafka has no limit.",

@@ -67,6 +67,7 @@ class Config(Struct, frozen=True, gc=False):
     default_replication_factor: int
     max_replication_factor: int
     max_connections: int
+    connections_max_idle_ms: int  # negative: never
     queued_max_request_bytes: int
     socket_request_max_bytes: int
     fetch_max_bytes: int
@@ -181,6 +182,7 @@ def _built(options: Mapping[str, Given]) -> Config:
         default_replication_factor=integer("default.replication.factor"),
         max_replication_factor=integer("minibroker.max.replication.factor"),
         max_connections=integer("max.connections"),
+        connections_max_idle_ms=integer("connections.max.idle.ms"),
         queued_max_request_bytes=integer("queued.max.request.bytes"),
         socket_request_max_bytes=integer("socket.request.max.bytes"),
         fetch_max_bytes=integer("fetch.max.bytes"),

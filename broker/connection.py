@@ -5,9 +5,9 @@ ready. The connection knows no sockets: it is given frames and an `Output`.
 """
 
 import logging
-from asyncio import Future
+from asyncio import CancelledError, Future
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from struct import Struct
 from typing import Protocol
@@ -19,6 +19,7 @@ from minibroker.storage.engine import Buffer
 from .apis.api_versions import API_VERSIONS_KEY, unsupported_version
 from .apis.produce_shortcut import ProduceShortcut
 from .client import Buffers, Call, Client, Hangup
+from .once import Once
 from .registry import Api, Registry
 from .services import Services
 
@@ -27,8 +28,17 @@ logger = logging.getLogger(__name__)
 MAX_UNANSWERED = 100
 """Requests of one connection without an answer; then reading from it pauses."""
 
+_RESUME_AT_UNANSWERED = MAX_UNANSWERED // 2
+"""Not one by one: what has been waiting is copied each time that it has to wait again."""
+
 LARGE_BYTES = 4096
 """From here on a buffer is sent as it is, and not joined with others."""
+
+FLUSH_BYTES = 64 * 1024
+"""So much is sent at once, for then it shows whether the client reads its answers."""
+
+_LOGGED_CHARACTERS = 100
+"""Of what a client calls itself: it may be long."""
 
 _HEAD = Struct(">ii")
 _HEAD_WITH_TAGS = Struct(">iix")
@@ -43,8 +53,16 @@ class Output(Protocol):
     def close(self) -> None:
         """Close once everything is sent."""
 
-    def abort(self) -> None:
-        """Close at once."""
+    def answered(self) -> None:
+        """Requests that had to wait were answered: there is room for others."""
+
+
+class Broker(Protocol):
+    """What the connections of a broker share."""
+
+    services: Services
+    registry: Registry
+    unknown_requests: Once
 
 
 class _Slot:
@@ -63,35 +81,26 @@ class Connection:
     """One client's requests and answers."""
 
     __slots__ = (
+        "_broker",
         "_has_large",
         "_output",
-        "_progressed",
         "_ready",
-        "_registry",
-        "_services",
+        "_ready_bytes",
         "_shortcut",
         "_slots",
         "client",
         "is_open",
     )
 
-    def __init__(
-        self,
-        services: Services,
-        registry: Registry,
-        client: Client,
-        output: Output,
-        progressed: Callable[[], None],
-    ) -> None:
+    def __init__(self, broker: Broker, client: Client, output: Output) -> None:
         self.client = client
-        self._services = services
-        self._registry = registry
+        self._broker = broker
         self._output = output
-        self._progressed = progressed
         self._slots: deque[_Slot] = deque()
         self._ready: list[Buffer] = []
+        self._ready_bytes = 0
         self._has_large = False
-        self._shortcut = ProduceShortcut(services, client)
+        self._shortcut = ProduceShortcut(broker.services, client)
         self.is_open = True
 
     @property
@@ -110,20 +119,16 @@ class Connection:
             return start
         try:
             return self._shortcut.answer(view, start, end, self._ready)
-        except Exception:  # noqa: BLE001 - the error boundary
-            self._hang_up_on_bug()
+        except Exception as error:  # noqa: BLE001 - the error boundary
+            self._fail(error)
             return end
 
     def receive(self, frame: memoryview) -> None:
         """Handle one frame; its answer goes out with the next `flush`, or when it is there."""
         try:
             self._dispatch(frame)
-        except Hangup as reason:
-            self.hang_up(f"closing: {reason}")
-        except Malformed as error:
-            self.hang_up(f"closing on a malformed request: {error}")
-        except Exception:  # noqa: BLE001 - the error boundary
-            self._hang_up_on_bug()
+        except Exception as error:  # noqa: BLE001 - the error boundary
+            self._fail(error)
 
     def flush(self) -> None:
         """Send the answers that are ready, small ones joined."""
@@ -131,6 +136,7 @@ class Connection:
         if not ready:
             return
         self._ready = []
+        self._ready_bytes = 0
         if self._has_large:
             self._has_large = False
             for piece in _joined(ready):
@@ -139,16 +145,24 @@ class Connection:
             self._output.write(b"".join(ready) if len(ready) > 1 else ready[0])
 
     def hang_up(self, reason: str) -> None:
-        """Send what is ready and close the connection."""
-        logger.warning("%s: %s", self.client.address, reason)
+        """Say why, send what is ready and close the connection."""
+        logger.warning("%s: closing: %s", self.client.address, reason)
+        self._end()
+
+    def _fail(self, error: BaseException) -> None:
+        """Whatever comes of a request costs this connection, and nobody else anything."""
+        if isinstance(error, Hangup):
+            self.hang_up(str(error))
+        elif isinstance(error, Malformed):
+            self.hang_up(f"a malformed request: {error}")
+        else:
+            logger.error("%s: closing: a bug", self.client.address, exc_info=error)
+            self._end()
+
+    def _end(self) -> None:
         self.flush()
         self.lost()
         self._output.close()
-
-    def _hang_up_on_bug(self) -> None:
-        """In an except clause: a bug costs one connection, not the broker."""
-        logger.exception("%s: a bug in the broker", self.client.address)
-        self.hang_up("closing after an internal error")
 
     def lost(self) -> None:
         """The other end is gone: nobody waits for what is still on its way."""
@@ -161,12 +175,12 @@ class Connection:
 
     def _dispatch(self, frame: memoryview) -> None:
         key, version = peek(frame)
-        api = self._registry.find(key)
+        api = self._broker.registry.find(key)
         if api is None or not api.oldest <= version <= api.newest:
             self._unknown(frame, api, key, version)
             return
         header, offset = decode_request_header(frame, api.is_flexible(version))
-        call = Call(self._services, self.client, version, header.client_id)
+        call = Call(self._broker.services, self.client, version, header.client_id)
         reply = api.answer(frame[offset:], call)
         if reply is None:
             return
@@ -195,19 +209,23 @@ class Connection:
         self._ready.extend(body)
         if size >= LARGE_BYTES:
             self._has_large = True
+        self._ready_bytes += size
+        if self._ready_bytes >= FLUSH_BYTES:
+            self.flush()
 
     def _answered(self, slot: _Slot, future: "Future[Buffers]") -> None:
         """An answer has come later; send what is ready in front."""
-        if not self.is_open or future.cancelled():
+        error = CancelledError() if future.cancelled() else future.exception()
+        if not self.is_open:
             return
-        try:
-            slot.buffers = future.result()
-        except Exception:  # noqa: BLE001 - the error boundary
-            self._hang_up_on_bug()
+        if error:
+            self._fail(error)
             return
+        slot.buffers = future.result()
         slot.future = None
         self._send_prefix()
-        self._progressed()
+        if len(self._slots) <= _RESUME_AT_UNANSWERED:
+            self._output.answered()
 
     def _send_prefix(self) -> None:
         slots = self._slots
@@ -226,13 +244,17 @@ class Connection:
             self._slots.append(slot)
             self._send_prefix()
             return
-        served = (
-            f"{api.name} is served in versions {api.oldest} to {api.newest}" if api else "unknown"
+        served = f"{api.name} has versions {api.oldest} to {api.newest}" if api else "unknown"
+        client_id, software = header.client_id, self.client.software
+        line = (
+            f"API {key} version {version} ({served}) was asked for by client id"
+            f" {client_id and client_id[:_LOGGED_CHARACTERS]!r}"
+            f" with software {software[:_LOGGED_CHARACTERS]!r}"
         )
-        self.hang_up(
-            f"closing: client id {header.client_id!r} {self.client.software} sent"
-            f" API {key} version {version}: {served}"
-        )
+        if self._broker.unknown_requests.is_new(line):
+            self.hang_up(line)
+        else:
+            self._end()
 
 
 def _joined(buffers: list[Buffer]) -> Iterator[Buffer]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from minibroker.storage.catalog import Catalog
 
 from .config import Config
+from .sockets import Sockets, SystemSockets
 
 
 class Clock(Protocol):
@@ -34,10 +35,14 @@ class SystemClock:
 
 
 class Environment(Struct, frozen=True):
-    """Where everything comes from that is not deterministic."""
+    """Where everything comes from that is not deterministic.
+
+    Files and the executor of their syncs come in here as well, with segment files.
+    """
 
     clock: Clock = SystemClock()
     random_bytes: Callable[[int], bytes] = os.urandom
+    sockets: Sockets = SystemSockets()
 
 
 class Services(Struct, frozen=True):
