@@ -1,8 +1,9 @@
 """DescribeCluster (60), v0-v2, and DescribeTopicPartitions (75), v0 (KIP-966).
 
 One broker, never fenced, at the advertised address of the listener that the client came in by. v1
-(KIP-919) asks for brokers or for controllers: clients cannot talk to a controller here, 115.
-DescribeTopicPartitions goes on from a cursor, names in order; no names means every topic.
+(KIP-919) asks for brokers or for controllers: there is no controller's endpoint here, 114.
+DescribeTopicPartitions goes on from a cursor, names in order; no names means every topic. A cursor
+that no earlier answer can have given is 42.
 """
 
 from collections.abc import Iterator
@@ -27,8 +28,9 @@ from minibroker.storage.topic_names import name_problem
 
 from ..client import Call
 from ..registry import serve
+from .authorized_operations import NOT_ASKED_FOR, ON_CLUSTER, ON_TOPIC
 
-BROKERS = 1
+BROKERS, CONTROLLERS = 1, 2
 MAX_PARTITIONS_A_RESPONSE = 2000
 """Kafka's max.request.partition.size.limit."""
 
@@ -38,12 +40,16 @@ def describe_cluster(request: DescribeClusterRequest, call: Call) -> DescribeClu
     services, listener = call.services, call.client.listener
     if request.endpoint_type != BROKERS:
         return DescribeClusterResponse(
-            error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
+            error_code=(
+                ErrorCode.MISMATCHED_ENDPOINT_TYPE
+                if request.endpoint_type == CONTROLLERS
+                else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+            ),
             error_message=f"expected endpoint type 1 (brokers), got {request.endpoint_type}",
-            endpoint_type=request.endpoint_type,
             cluster_id="",
             brokers=(),
         )
+    asks_for_operations = request.include_cluster_authorized_operations
     return DescribeClusterResponse(
         cluster_id=services.cluster_id,
         controller_id=services.config.node_id,
@@ -55,6 +61,7 @@ def describe_cluster(request: DescribeClusterRequest, call: Call) -> DescribeClu
                 rack=services.config.rack,
             ),
         ),
+        cluster_authorized_operations=ON_CLUSTER if asks_for_operations else NOT_ASKED_FOR,
     )
 
 
@@ -67,6 +74,10 @@ def describe_topic_partitions(
         topic.name for topic in catalog.topics()
     ]
     start = request.cursor or Cursor(topic_name="", partition_index=0)
+    if request.topics and request.cursor and not _is_possible(request.cursor, names):
+        return DescribeTopicPartitionsResponse(
+            topics=tuple(_missing(name, ErrorCode.INVALID_REQUEST) for name in names)
+        )
     left = max(1, min(request.response_partition_limit, MAX_PARTITIONS_A_RESPONSE))
     answers: list[DescribeTopicPartitionsResponseTopic] = []
     for name in names:
@@ -79,7 +90,7 @@ def describe_topic_partitions(
         topic = catalog.find(name)
         if topic is None:
             if name != start.topic_name or request.topics:
-                answers.append(_missing(name))
+                answers.append(_missing(name, _why_missing(name)))
             continue
         first = max(0, start.partition_index) if name == start.topic_name else 0
         partitions = topic.partitions[first : first + left]
@@ -91,15 +102,23 @@ def describe_topic_partitions(
     return DescribeTopicPartitionsResponse(topics=tuple(answers))
 
 
-def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
-    problem = name_problem(name)
+def _is_possible(cursor: Cursor, names: list[str]) -> bool:
+    return cursor.partition_index >= 0 and cursor.topic_name in names
+
+
+def _why_missing(name: str) -> ErrorCode:
+    if name_problem(name):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _missing(name: str, error_code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
-        error_code=(
-            ErrorCode.INVALID_TOPIC_EXCEPTION if problem else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        ),
+        error_code=error_code,
         name=name,
         topic_id=ZERO_TOPIC_ID,
         partitions=(),
+        topic_authorized_operations=ON_TOPIC,
     )
 
 
@@ -111,6 +130,7 @@ def _described(
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
         partitions=tuple(_partitions(partitions, call.services.config.node_id)),
+        topic_authorized_operations=ON_TOPIC,
     )
 
 

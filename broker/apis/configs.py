@@ -4,7 +4,8 @@ Topics can be described and altered, brokers be described: their keys are those 
 that were asked for and that there are none of are left out. AlterConfigs replaces all of a topic's
 settings; IncrementalAlterConfigs (KIP-339) sets, deletes (back to the default), appends to and
 subtracts from lists; on anything else than a list the last two are 40, and a key that comes twice
-is 42. A resource is altered as a whole or not at all.
+is 42, as are a null for a value and a resource that comes twice. A resource is altered as a whole
+or not at all.
 """
 
 from collections import Counter
@@ -129,16 +130,12 @@ def alter_configs(request: AlterConfigsRequest, call: Call) -> AlterConfigsRespo
 
     def replaced(resource: AlterConfigsResource, topic: Topic) -> dict[str, str]:
         return {
-            config.name: validate(config.name, config.value)
+            config.name: validate(config.name, _given(config.name, config.value))
             for config in resource.configs
-            if config.value is not None
         }
 
     return AlterConfigsResponse(
-        responses=tuple(
-            _alter(resource, replaced, request.validate_only, call)
-            for resource in request.resources
-        )
+        responses=_alter_all(request.resources, replaced, request.validate_only, call)
     )
 
 
@@ -155,21 +152,18 @@ def incremental_alter_configs(
         return overrides
 
     return IncrementalAlterConfigsResponse(
-        responses=tuple(
-            _alter(resource, changed, request.validate_only, call) for resource in request.resources
-        )
+        responses=_alter_all(request.resources, changed, request.validate_only, call)
     )
 
 
 def _change(
     overrides: dict[str, str], config: IncrementalAlterableConfig, defaults: Mapping[str, str]
 ) -> None:
-    name, value = config.name, config.value
+    name = config.name
     if config.config_operation == Operation.DELETE:
         overrides.pop(name, None)
         return
-    if value is None:
-        raise RefusedError(ErrorCode.INVALID_REQUEST, f"expected a value for {name!r}, got null")
+    value = _given(name, config.value)
     match config.config_operation:
         case Operation.SET:
             overrides[name] = validate(name, value)
@@ -181,6 +175,30 @@ def _change(
             raise RefusedError(
                 ErrorCode.INVALID_REQUEST, f"expected a config operation of 0 to 3, got {other}"
             )
+
+
+def _given(name: str, value: str | None) -> str:
+    if value is None:
+        raise RefusedError(ErrorCode.INVALID_REQUEST, f"expected a value for {name!r}, got null")
+    return value
+
+
+def _alter_all(
+    resources: tuple[ResourceT, ...],
+    overrides_of: Callable[[ResourceT, Topic], dict[str, str]],
+    validate_only: bool,
+    call: Call,
+) -> tuple[AlterConfigsResourceResponse, ...]:
+    counts = Counter((resource.resource_type, resource.resource_name) for resource in resources)
+
+    def checked(resource: ResourceT, topic: Topic) -> dict[str, str]:
+        if counts[resource.resource_type, resource.resource_name] > 1:
+            raise RefusedError(
+                ErrorCode.INVALID_REQUEST, f"topic {topic.name!r} is named twice in one request"
+            )
+        return overrides_of(resource, topic)
+
+    return tuple(_alter(resource, checked, validate_only, call) for resource in resources)
 
 
 def _alter(
@@ -214,7 +232,8 @@ def _alterable(
     if resource.resource_type != TOPIC:
         raise RefusedError(
             ErrorCode.INVALID_REQUEST,
-            "only topics can be altered while the broker runs: give a broker's keys at its start",
+            f"expected resource type 2 (topic), got {resource.resource_type}: only topics can be"
+            " altered while the broker runs, the broker's own keys are given at its start",
         )
     repeated = [
         name

@@ -2,11 +2,14 @@
 
 A null list means every topic, and so does an empty one in v0. A name that is not there is created
 where the request (v4 on) and auto.create.topics.enable allow it; an illegal name is 17, so that
-clients stop asking. v10 brings topic ids, v12 asks by id alone: an unknown one is 100. The one
-broker has the advertised address of the listener that the client came in by. Trailing bytes are
-ignored: librdkafka's v9+ leaves 3 behind. Left out: authorized operations (no authorizer; the
-default says "not asked for").
+clients stop asking, and so is one that collides with a topic's. What is named twice is answered
+once. v8 (KIP-430) tells who asks for it what it may do: everything. v10 (KIP-516) brings topic ids:
+an unknown one is 100; v12 asks by id without a name. The one broker has the advertised address of
+the listener that the client came in by. Trailing bytes are ignored: librdkafka's v9+ leaves 3
+behind.
 """
+
+from msgspec.structs import replace
 
 from minibroker.protocol.errors import ErrorCode
 from minibroker.protocol.messages.metadata import (
@@ -24,6 +27,9 @@ from minibroker.storage.topic_names import name_problem
 
 from ..client import Call
 from ..registry import serve
+from .authorized_operations import NOT_ASKED_FOR, ON_CLUSTER, ON_TOPIC
+
+NAME_IS_NULLABLE_SINCE = 12
 
 
 def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
@@ -31,9 +37,13 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
     config, listener = call.services.config, call.client.listener
     wants_all = request.topics is None or (call.api_version == 0 and not request.topics)
     if wants_all:
-        topics = tuple(_described(topic, call) for topic in call.services.catalog.topics())
+        topics = [_described(topic, call) for topic in call.services.catalog.topics()]
     else:
-        topics = tuple(_answer(wanted, request, call) for wanted in request.topics or ())
+        wanted_once = {(topic.topic_id, topic.name): topic for topic in request.topics or ()}
+        topics = [_answer(wanted, request, call) for wanted in wanted_once.values()]
+    if request.include_topic_authorized_operations:
+        topics = [replace(topic, topic_authorized_operations=ON_TOPIC) for topic in topics]
+    asks_for_cluster = request.include_cluster_authorized_operations
     return MetadataResponse(
         brokers=(
             MetadataResponseBroker(
@@ -45,7 +55,8 @@ def handle(request: MetadataRequest, call: Call) -> MetadataResponse:
         ),
         cluster_id=call.services.cluster_id,
         controller_id=config.node_id,
-        topics=topics,
+        topics=tuple(topics),
+        cluster_authorized_operations=ON_CLUSTER if asks_for_cluster else NOT_ASKED_FOR,
     )
 
 
@@ -53,10 +64,11 @@ def _answer(
     wanted: MetadataRequestTopic, request: MetadataRequest, call: Call
 ) -> MetadataResponseTopic:
     catalog, config = call.services.catalog, call.services.config
-    if wanted.name is None:
+    if wanted.topic_id != ZERO_TOPIC_ID or wanted.name is None:
         by_id = catalog.find_by_id(wanted.topic_id)
         if by_id is None:
-            return _missing(ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
+            name = None if call.api_version >= NAME_IS_NULLABLE_SINCE else ""
+            return _missing(ErrorCode.UNKNOWN_TOPIC_ID, name, wanted.topic_id)
         return _described(by_id, call)
     if name_problem(wanted.name):
         return _missing(ErrorCode.INVALID_TOPIC_EXCEPTION, wanted.name)

@@ -44,6 +44,14 @@ def init_producer_id(request: InitProducerIdRequest, call: Call) -> InitProducer
         return _refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     is_half_a_pair = (request.producer_id == -1) != (request.producer_epoch == -1)
     if request.transactional_id == "" or is_half_a_pair:
+        logger.warning(
+            "client id %r sent transactional.id %r, producer id %d and epoch %d to InitProducerId:"
+            " expected null, and both of the pair or none",
+            call.client_id,
+            request.transactional_id,
+            request.producer_id,
+            request.producer_epoch,
+        )
         return _refused(ErrorCode.INVALID_REQUEST)
     producer_id = call.services.catalog.producer_ids.allocate()
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)

@@ -4,10 +4,13 @@ One node: a replication factor above 1 is 38, unless minibroker.max.replication.
 then it is accepted and one replica is kept. -1 means the broker's default (v4, KIP-464). v5
 (KIP-525) tells what was created, configs included; v6 of DeleteTopics and v7 of CreateTopics
 (KIP-516) know topic ids. A topic that is named twice in one request is 42 and nothing happens to
-it. Configs that are unknown or wrong are 40.
+it. Configs that are unknown, wrong or null are 40; of one that comes twice the last counts. As on
+Kafka, a request for more than 10,000 partitions is 44. With delete.topic.enable=false DeleteTopics
+is 73, before v3 42.
 """
 
 from collections import Counter
+from collections.abc import Callable
 
 from minibroker.protocol.errors import ErrorCode
 from minibroker.protocol.messages.topics import (
@@ -28,7 +31,7 @@ from minibroker.protocol.messages.topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from minibroker.protocol.types import ZERO_TOPIC_ID
+from minibroker.protocol.types import ZERO_TOPIC_ID, TopicId
 from minibroker.storage.catalog import Topic
 from minibroker.storage.settings import InvalidConfig
 from minibroker.storage.topic_config import describe, validate
@@ -39,32 +42,42 @@ from ..registry import serve
 from .refusal import RefusedError
 
 DEFAULT = -1
-MAX_PARTITIONS = 100_000
-"""Of one topic: each is an object here, and a number with a typing mistake must not eat the memory.
-"""
+ONE_REPLICA = 1
+MAX_NEW_PARTITIONS = 10_000
+"""Of one request, as in Kafka: a number with a typing mistake must not eat the memory."""
+TOPIC_DELETION_DISABLED_SINCE = 3
 
 
 def create_topics(request: CreateTopicsRequest, call: Call) -> CreateTopicsResponse:
     """Create each topic, or say why not."""
     counts = Counter(topic.name for topic in request.topics)
     wanted = {topic.name: topic for topic in request.topics}
+    new_partitions = sum(
+        max(1, topic.num_partitions, len(topic.assignments)) for topic in request.topics
+    )
+
+    def check(topic: CreatableTopic) -> None:
+        _check_named_once(topic.name, counts)
+        _check_total(new_partitions)
+        _check_name(topic.name, call)
+
     return CreateTopicsResponse(
         topics=tuple(
-            _create(topic, counts[name] > 1, request.validate_only, call)
-            for name, topic in wanted.items()
+            _create(topic, check, request.validate_only, call) for topic in wanted.values()
         )
     )
 
 
 def _create(
-    wanted: CreatableTopic, is_repeated: bool, validate_only: bool, call: Call
+    wanted: CreatableTopic,
+    check: Callable[[CreatableTopic], None],
+    validate_only: bool,
+    call: Call,
 ) -> CreatableTopicResult:
     try:
-        if is_repeated:
-            raise RefusedError(ErrorCode.INVALID_REQUEST, f"{wanted.name!r} is named twice")
-        _check_name(wanted.name, call)
+        check(wanted)
         partitions = _partitions_of(wanted, call)
-        replication_factor = _replication_factor_of(wanted, call)
+        _check_replication_factor(wanted, call)
         overrides = _overrides_of(wanted)
         call.services.catalog.resolve(overrides)
     except RefusedError as refusal:
@@ -82,9 +95,25 @@ def _create(
         name=wanted.name,
         topic_id=topic_id,
         num_partitions=partitions,
-        replication_factor=replication_factor,
+        replication_factor=ONE_REPLICA,
         configs=_described(overrides, call),
     )
+
+
+def _check_named_once(name: str, counts: Counter[str]) -> None:
+    if counts[name] > 1:
+        raise RefusedError(
+            ErrorCode.INVALID_REQUEST, f"topic {name!r} is named {counts[name]} times"
+        )
+
+
+def _check_total(new_partitions: int) -> None:
+    if new_partitions > MAX_NEW_PARTITIONS:
+        raise RefusedError(
+            ErrorCode.POLICY_VIOLATION,
+            f"expected at most {MAX_NEW_PARTITIONS} new partitions in one request,"
+            f" got {new_partitions}",
+        )
 
 
 def _check_name(name: str, call: Call) -> None:
@@ -111,10 +140,10 @@ def _partitions_of(wanted: CreatableTopic, call: Call) -> int:
         return len(wanted.assignments)
     if wanted.num_partitions == DEFAULT:
         return call.services.config.num_partitions
-    if not 0 < wanted.num_partitions <= MAX_PARTITIONS:
+    if wanted.num_partitions < 1:
         raise RefusedError(
             ErrorCode.INVALID_PARTITIONS,
-            f"expected 1 to {MAX_PARTITIONS} partitions, got {wanted.num_partitions}",
+            f"expected 1 partition or more, or -1 for the default, got {wanted.num_partitions}",
         )
     return wanted.num_partitions
 
@@ -135,29 +164,24 @@ def _check_assignments(wanted: CreatableTopic, call: Call) -> None:
             )
 
 
-def _replication_factor_of(wanted: CreatableTopic, call: Call) -> int:
-    config = call.services.config
-    factor = wanted.replication_factor
-    if wanted.assignments:
-        return 1
-    if factor == DEFAULT:
-        return config.default_replication_factor
-    if not 0 < factor <= config.max_replication_factor:
+def _check_replication_factor(wanted: CreatableTopic, call: Call) -> None:
+    factor, largest = wanted.replication_factor, call.services.config.max_replication_factor
+    if factor != DEFAULT and not 0 < factor <= largest:
         raise RefusedError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"expected a replication factor of 1 to {config.max_replication_factor}, got {factor}:"
-            f" there is one broker (minibroker.max.replication.factor accepts more)",
+            f"expected a replication factor of 1 to {largest}, or -1, got {factor}: there is one"
+            " broker (minibroker.max.replication.factor accepts more)",
         )
-    return factor
 
 
 def _overrides_of(wanted: CreatableTopic) -> dict[str, str]:
     overrides: dict[str, str] = {}
     for config in wanted.configs:
-        if config.name in overrides:
-            raise RefusedError(ErrorCode.INVALID_REQUEST, f"config {config.name!r} is given twice")
-        if config.value is not None:
-            overrides[config.name] = validate(config.name, config.value)
+        if config.value is None:
+            raise RefusedError(
+                ErrorCode.INVALID_CONFIG, f"expected a value for {config.name!r}, got null"
+            )
+        overrides[config.name] = validate(config.name, config.value)
     return overrides
 
 
@@ -179,20 +203,24 @@ def delete_topics(request: DeleteTopicsRequest, call: Call) -> DeleteTopicsRespo
     states = request.topics or tuple(
         DeleteTopicState(name=name, topic_id=ZERO_TOPIC_ID) for name in request.topic_names
     )
-    counts = Counter((state.name, state.topic_id) for state in states)
+    counts = Counter(_same_topic(state, call) for state in states)
+    wanted = {_same_topic(state, call): state for state in states}
     return DeleteTopicsResponse(
-        responses=tuple(
-            _delete(name, topic_id, count > 1, call) for (name, topic_id), count in counts.items()
-        )
+        responses=tuple(_delete(state, counts[same], call) for same, state in wanted.items())
     )
 
 
-def _delete(
-    name: str | None, topic_id: bytes, is_repeated: bool, call: Call
-) -> DeletableTopicResult:
-    state = DeleteTopicState(name=name, topic_id=topic_id)  # type: ignore[arg-type]  # from a state
+def _same_topic(state: DeleteTopicState, call: Call) -> tuple[str | None, TopicId]:
+    """Equal for a topic's name and its id, so that nothing is deleted twice."""
+    topic = call.services.catalog.find(state.name) if state.name else None
+    if topic and state.topic_id == ZERO_TOPIC_ID:
+        return None, topic.topic_id
+    return state.name, state.topic_id
+
+
+def _delete(state: DeleteTopicState, count: int, call: Call) -> DeletableTopicResult:
     try:
-        topic = _to_delete(state, is_repeated, call)
+        topic = _to_delete(state, count, call)
     except RefusedError as refusal:
         return DeletableTopicResult(
             name=state.name,
@@ -204,21 +232,24 @@ def _delete(
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id)
 
 
-def _to_delete(state: DeleteTopicState, is_repeated: bool, call: Call) -> Topic:
-    catalog = call.services.catalog
+def _to_delete(state: DeleteTopicState, count: int, call: Call) -> Topic:
     if not call.services.config.deletes_topics:
-        raise RefusedError(ErrorCode.TOPIC_DELETION_DISABLED, "delete.topic.enable is false")
+        is_known = call.api_version >= TOPIC_DELETION_DISABLED_SINCE
+        raise RefusedError(
+            ErrorCode.TOPIC_DELETION_DISABLED if is_known else ErrorCode.INVALID_REQUEST,
+            "delete.topic.enable is false",
+        )
     has_id = state.topic_id != ZERO_TOPIC_ID
-    if is_repeated or (state.name is not None) == has_id:
+    if count > 1 or (state.name is not None) == has_id:
         raise RefusedError(
             ErrorCode.INVALID_REQUEST, "expected each topic once, by its name or by its id"
         )
-    if state.name is None:
-        by_id = catalog.find_by_id(state.topic_id)
-        if by_id is None:
-            raise RefusedError(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
-        return by_id
-    return _existing(state.name, call)
+    if state.name is not None:
+        return _existing(state.name, call)
+    topic = call.services.catalog.find_by_id(state.topic_id)
+    if topic is None:
+        raise RefusedError(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+    return topic
 
 
 def _existing(name: str, call: Call) -> Topic:
@@ -232,10 +263,13 @@ def create_partitions(request: CreatePartitionsRequest, call: Call) -> CreatePar
     """Raise the number of partitions of each topic."""
     counts = Counter(topic.name for topic in request.topics)
     wanted = {topic.name: topic for topic in request.topics}
+    new_partitions = sum(_new_partitions(topic, call) for topic in request.topics)
     results = []
     for name, topic in wanted.items():
         try:
-            existing = _to_grow(topic, counts[name] > 1, call)
+            _check_named_once(name, counts)
+            _check_total(new_partitions)
+            existing = _to_grow(topic, call)
         except RefusedError as refusal:
             result = CreatePartitionsTopicResult(
                 name=name, error_code=refusal.error_code, error_message=str(refusal)
@@ -248,16 +282,19 @@ def create_partitions(request: CreatePartitionsRequest, call: Call) -> CreatePar
     return CreatePartitionsResponse(results=tuple(results))
 
 
-def _to_grow(wanted: CreatePartitionsTopic, is_repeated: bool, call: Call) -> Topic:
-    if is_repeated:
-        raise RefusedError(ErrorCode.INVALID_REQUEST, f"{wanted.name!r} is named twice")
+def _new_partitions(wanted: CreatePartitionsTopic, call: Call) -> int:
+    topic = call.services.catalog.find(wanted.name)
+    return max(0, wanted.count - len(topic.partitions)) if topic else 0
+
+
+def _to_grow(wanted: CreatePartitionsTopic, call: Call) -> Topic:
     topic = _existing(wanted.name, call)
     present = len(topic.partitions)
-    if not present < wanted.count <= MAX_PARTITIONS:
+    if wanted.count <= present:
         raise RefusedError(
             ErrorCode.INVALID_PARTITIONS,
-            f"topic {wanted.name!r} has {present} partitions: expected {present + 1} to"
-            f" {MAX_PARTITIONS}, got {wanted.count}",
+            f"topic {wanted.name!r} has {present} partitions: expected {present + 1} or more,"
+            f" got {wanted.count}",
         )
     added = wanted.count - present
     node = (call.services.config.node_id,)

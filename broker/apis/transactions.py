@@ -1,6 +1,7 @@
 """ListTransactions (66), v0-v2, and DescribeTransactions (65), v0: there are none.
 
-Tools ask; transactions are not supported. An id that is described is not found (105).
+Tools ask; transactions are not supported. An id that is described is not found (105), an empty one
+42. Left out: the pattern of v2 (KIP-1152) is not looked at, since there is nothing to match.
 """
 
 from minibroker.protocol.errors import ErrorCode
@@ -40,11 +41,15 @@ def list_transactions(request: ListTransactionsRequest, call: Call) -> ListTrans
 def describe_transactions(
     request: DescribeTransactionsRequest, call: Call
 ) -> DescribeTransactionsResponse:
-    """Each id is not found."""
+    """None of the ids is found."""
     return DescribeTransactionsResponse(
         transaction_states=tuple(
             TransactionState(
-                error_code=ErrorCode.TRANSACTIONAL_ID_NOT_FOUND,
+                error_code=(
+                    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+                    if transactional_id
+                    else ErrorCode.INVALID_REQUEST
+                ),
                 transactional_id=transactional_id,
                 transaction_state="",
                 transaction_timeout_ms=-1,
