@@ -33,9 +33,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Callable[[Run], None]:
     """Puts a function where the broker would be started."""
 
     def put(run: Run) -> None:
-        server = ModuleType("minibroker.server")
+        server = ModuleType("minibroker.serve")
         server.__dict__["run"] = run
-        monkeypatch.setitem(sys.modules, "minibroker.server", server)
+        monkeypatch.setitem(sys.modules, "minibroker.serve", server)
 
     return put
 
