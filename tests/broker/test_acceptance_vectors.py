@@ -246,7 +246,7 @@ async def test_10_two_connections_send_the_same_batch_at_once(
             answers = await asyncio.gather(
                 producer.send(number, number, timestamp=1), other.send(number, number, timestamp=1)
             )
-            assert answers == [(0, number), (0, number)]
+            assert list(answers) == [(0, number), (0, number)]
         assert await producer.end() == 1000
 
 
