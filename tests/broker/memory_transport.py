@@ -28,8 +28,14 @@ ResponseT = TypeVar("ResponseT", bound=Message)
 class MemoryOwner:
     """What a Server is to its transports."""
 
-    def __init__(self, registry: Registry, memory_limit_bytes: int = 1 << 30) -> None:
-        self.services = build_services(Config.of(topics=["t:2"]), Environment())
+    def __init__(
+        self,
+        registry: Registry,
+        environment: Environment = Environment(),  # noqa: B008 - it is frozen
+        memory_limit_bytes: int = 1 << 30,
+    ) -> None:
+        config = Config.of(topics=["t:2"], first_producer_id=1000, memory_limit="64MiB")
+        self.services = build_services(config, environment)
         self.registry = registry
         self.unknown_requests = Once()
         self.buffers = ReceiveBuffers()

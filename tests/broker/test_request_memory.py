@@ -97,7 +97,7 @@ async def test_who_has_the_turn_and_stalls_is_closed_when_others_wait(
     handled = asyncio.Event()
 
     def note(body: memoryview, call: Call) -> Reply:
-        assert body[:5] == b"whole"
+        assert bytes(body[:5]) == b"whole"
         handled.set()
         return []
 
