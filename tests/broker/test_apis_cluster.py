@@ -137,6 +137,7 @@ async def test_a_cursor_goes_through_everything_once(
         response = await partitions_of(wire, *names, limit=limit, cursor=cursor)
         page = listed(response)
         assert len(page) <= limit
+        assert all(topic.partitions for topic in response.topics)
         seen += page
         if response.next_cursor is None:
             break
