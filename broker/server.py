@@ -20,6 +20,7 @@ from .services import Environment, Services
 from .serving import all_apis
 from .sockets import Listening
 from .transport import ClientTransport
+from .waiting import LongPolls
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ def build_services(config: Config, environment: Environment) -> Services:
         clock=environment.clock,
         catalog=catalog,
         cluster_id=_cluster_id(environment),
+        long_polls=LongPolls(),
     )
 
 
@@ -75,7 +77,7 @@ class Server:
         """Those of the configuration, with the ports that were bound."""
         self._sockets = environment.sockets
         self._listening: list[tuple[Listening, Listener]] = []
-        self._transports: set[ClientTransport] = set()
+        self._transports: dict[ClientTransport, None] = {}
         self._all_closed = asyncio.Event()
         self._all_closed.set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -103,6 +105,7 @@ class Server:
             listening.close()
         for transport in tuple(self._transports):
             transport.close()
+        self.services.long_polls.end()
         try:
             async with asyncio.timeout(DRAIN_S):
                 await self._all_closed.wait()
@@ -136,13 +139,13 @@ class Server:
             logger.warning("max.connections = %d is reached: more are closed at once", limit)
         if self._is_full or self._is_stopping:
             return False
-        self._transports.add(transport)
+        self._transports[transport] = None
         self._all_closed.clear()
         return True
 
     def closed(self, transport: ClientTransport) -> None:
         """A connection is gone."""
-        self._transports.discard(transport)
+        self._transports.pop(transport, None)
         if not self._transports:
             self._all_closed.set()
 

@@ -15,6 +15,7 @@ from minibroker.storage.catalog import Catalog
 
 from .config import Config
 from .sockets import Sockets, SystemSockets
+from .waiting import LongPolls
 
 
 class Clock(Protocol):
@@ -52,3 +53,4 @@ class Services(Struct, frozen=True):
     clock: Clock
     catalog: Catalog
     cluster_id: str
+    long_polls: LongPolls

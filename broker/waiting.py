@@ -10,40 +10,54 @@ from collections.abc import Callable, Sequence
 from minibroker.storage.partition import Partition
 
 
-def wait_for_more(
-    partitions: Sequence[Partition], is_enough: Callable[[], bool], wait_s: float
-) -> asyncio.Future[None]:
-    """Done when `is_enough` holds after a change of one of the partitions, or when time is up.
+class LongPolls:
+    """Those that wait."""
 
-    Cancelling it ends the wait.
-    """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-    is_looking = False
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
 
-    def finish() -> None:
-        if not done.done():
-            done.set_result(None)
+    def wait(
+        self, partitions: Sequence[Partition], is_enough: Callable[[], bool], wait_s: float
+    ) -> asyncio.Future[None]:
+        """Done when `is_enough` holds after a change of a partition, or when time is up.
 
-    def look() -> None:
-        nonlocal is_looking
+        Cancelling it ends the wait.
+        """
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
         is_looking = False
-        if is_enough():
-            finish()
 
-    def changed() -> None:
-        nonlocal is_looking
-        if not is_looking:
-            is_looking = True
-            loop.call_soon(look)
+        def look() -> None:
+            nonlocal is_looking
+            is_looking = False
+            if is_enough():
+                _finish(done)
 
-    def withdraw(_: asyncio.Future[None]) -> None:
-        timer.cancel()
+        def changed() -> None:
+            nonlocal is_looking
+            if not is_looking:
+                is_looking = True
+                loop.call_soon(look)
+
+        def withdraw(_: asyncio.Future[None]) -> None:
+            timer.cancel()
+            self._waiting.discard(done)
+            for partition in partitions:
+                partition.watchers.discard(changed)
+
+        timer = loop.call_later(wait_s, _finish, done)
+        done.add_done_callback(withdraw)
+        self._waiting.add(done)
         for partition in partitions:
-            partition.watchers.discard(changed)
+            partition.watchers.add(changed)
+        return done
 
-    timer = loop.call_later(wait_s, finish)
-    done.add_done_callback(withdraw)
-    for partition in partitions:
-        partition.watchers.add(changed)
-    return done
+    def end(self) -> None:
+        """The broker stops: each is answered with what there is."""
+        for done in tuple(self._waiting):
+            _finish(done)
+
+
+def _finish(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_result(None)

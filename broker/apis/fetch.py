@@ -28,7 +28,6 @@ from minibroker.storage.partition import Partition
 
 from ..client import Call
 from ..registry import serve
-from ..waiting import wait_for_more
 from .leader_epoch import leader_epoch_problem
 
 BY_ID_SINCE = 13
@@ -63,7 +62,7 @@ def handle(request: FetchRequest, call: Call) -> FetchResponse | asyncio.Future[
     if request.max_wait_ms <= 0 or not wanted or _is_enough(request, wanted):
         return _read(request, found, call)
     watched = [one.partition for one in wanted if one.partition]
-    wait = wait_for_more(
+    wait = call.services.long_polls.wait(
         watched,
         lambda: _is_enough(request, [_look(one.asked, one.partition, call) for one in wanted]),
         request.max_wait_ms / 1000,
