@@ -14,7 +14,7 @@ class LongPolls:
     """Those that wait."""
 
     def __init__(self) -> None:
-        self._waiting: set[asyncio.Future[None]] = set()
+        self._waiting: dict[asyncio.Future[None], None] = {}  # in order: runs are repeatable
 
     def wait(
         self, partitions: Sequence[Partition], is_enough: Callable[[], bool], wait_s: float
@@ -41,15 +41,15 @@ class LongPolls:
 
         def withdraw(_: asyncio.Future[None]) -> None:
             timer.cancel()
-            self._waiting.discard(done)
+            self._waiting.pop(done, None)
             for partition in partitions:
-                partition.watchers.discard(changed)
+                partition.watchers.pop(changed, None)
 
         timer = loop.call_later(wait_s, _finish, done)
         done.add_done_callback(withdraw)
-        self._waiting.add(done)
+        self._waiting[done] = None
         for partition in partitions:
-            partition.watchers.add(changed)
+            partition.watchers[changed] = None
         return done
 
     def end(self) -> None:

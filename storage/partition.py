@@ -75,8 +75,8 @@ class Partition:
         self.log = log
         self.producers = producers
         self.configure(config)
-        self.watchers: set[Callable[[], None]] = set()
-        """Called when there is more to read, or when the partition is gone."""
+        self.watchers: dict[Callable[[], None], None] = {}
+        """Called, in order of arrival, when there is more to read or the partition is gone."""
         self.is_deleted = False
         """Its topic is gone; whoever still holds on to it must look its name up again."""
         self.other_bytes_count = 0
