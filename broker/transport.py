@@ -166,8 +166,8 @@ class ClientTransport(asyncio.BufferedProtocol):
         self._was_active = False
 
     def _process(self) -> None:
-        """Handle what was read as far as possible, and see whether to read on."""
-        connection, splitter, memory = self.connection, self._splitter, self.owner.request_memory
+        """Handle what was read as far as possible."""
+        connection, splitter = self.connection, self._splitter
         try:
             while splitter.start < splitter.end and self._is_writable and not connection.is_busy:
                 splitter.start = connection.take_common(splitter.view, splitter.start, splitter.end)
@@ -178,6 +178,13 @@ class ClientTransport(asyncio.BufferedProtocol):
         except FrameTooLarge as error:
             connection.hang_up(str(error))
         connection.flush()
+        is_done = splitter.is_empty and not self._held_bytes
+        if not (is_done and self._is_reading and self._is_writable and not connection.is_busy):
+            self._settle()
+
+    def _settle(self) -> None:
+        """Keep what is left, and see whether to read on."""
+        connection, splitter, memory = self.connection, self._splitter, self.owner.request_memory
         may_grow = memory.has_room or memory.turn is self
         held_bytes = splitter.keep(may_grow)
         if held_bytes != self._held_bytes:

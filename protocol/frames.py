@@ -55,12 +55,12 @@ class FrameSplitter:
 
     __slots__ = (
         "_buffers",
-        "end",
         "_large",
         "_large_end",
         "_large_filled",
         "_max_bytes",
         "_rest",
+        "end",
         "start",
         "view",
     )
@@ -73,6 +73,11 @@ class FrameSplitter:
         self._rest = b""
         self._large: bytearray | None = None
         self._large_filled = self._large_end = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything that was received is consumed, and no memory is held."""
+        return self.start == self.end and self._large is None
 
     def space(self) -> memoryview:
         """Where the next bytes go."""
