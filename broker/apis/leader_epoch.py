@@ -5,7 +5,7 @@ from minibroker.storage.partition import Partition
 
 
 def leader_epoch_problem(current_leader_epoch: int, partition: Partition) -> ErrorCode:
-    """74 for an older epoch than the partition's, 76 for one to come; -1 does not ask."""
+    """74 for an older epoch than the partition's, 75 for one to come; -1 does not ask."""
     if current_leader_epoch < 0 or current_leader_epoch == partition.log.leader_epoch:
         return ErrorCode.NONE
     if current_leader_epoch < partition.log.leader_epoch:
