@@ -24,6 +24,8 @@ LARGEST_CHUNK_BYTES = 1024 * 1024
 own.
 """
 _GROWTH = 4
+_LEAST_CHUNKS = 8
+"""A small limit is cut into as many, so that one log alone does not lose all of it at once."""
 _INDEX_INTERVAL_BYTES = 4096
 """Kafka's index.interval.bytes: a look-up walks at most this far over batch headers."""
 
@@ -155,6 +157,9 @@ class ChunkPool:
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
+        self._largest_chunk_bytes = LARGEST_CHUNK_BYTES
+        while SMALLEST_CHUNK_BYTES < self._largest_chunk_bytes > limit_bytes // _LEAST_CHUNKS:
+            self._largest_chunk_bytes //= _GROWTH
         self.allocated_bytes = 0
         self._held: OrderedDict[Chunk, ChunkOwner] = OrderedDict()
         self._free: dict[int, list[Chunk]] = {}
@@ -162,8 +167,9 @@ class ChunkPool:
 
     def take(self, owner: ChunkOwner, size: int, previous_capacity: int) -> Chunk:
         """A chunk with room for `size` bytes. Raises StorageFailed where the limit is below that."""
-        capacity = max(SMALLEST_CHUNK_BYTES, min(previous_capacity * _GROWTH, LARGEST_CHUNK_BYTES))
-        while capacity < size and capacity < LARGEST_CHUNK_BYTES:
+        largest = self._largest_chunk_bytes
+        capacity = max(SMALLEST_CHUNK_BYTES, min(previous_capacity * _GROWTH, largest))
+        while capacity < size and capacity < largest:
             capacity *= _GROWTH
         capacity = max(capacity, size)
         if capacity > self.limit_bytes:
@@ -178,7 +184,7 @@ class ChunkPool:
     def give_back(self, chunk: Chunk) -> None:
         """A log needs the chunk no longer."""
         del self._held[chunk]
-        if chunk.capacity <= LARGEST_CHUNK_BYTES and chunk.release():
+        if chunk.capacity <= self._largest_chunk_bytes and chunk.release():
             self._free.setdefault(chunk.capacity, []).append(chunk)
         else:
             self.allocated_bytes -= chunk.capacity
