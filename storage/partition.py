@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from minibroker.protocol.errors import ErrorCode, Malformed
+from minibroker.protocol.errors import ErrorCode
 from minibroker.protocol.records import (
     BATCH_HEADER,
     CODEC_MASK,
@@ -188,10 +188,9 @@ class Partition:
         append_time = NO_TIME
         config = self.config
         if self._codec is not None and fields[5] & CODEC_MASK != self._codec:
-            try:
-                batch = recompress(records, self._codec, config.compression_level)
-            except Malformed as error:
-                return NotWritten(ErrorCode.INVALID_RECORD, f"records cannot be read: {error}")
+            if problem := records_problem(records, requires_keys=False):
+                return problem
+            batch = recompress(records, self._codec, config.compression_level)
         if config.is_log_append_time:
             batch = stamp_log_append_time(batch, now_ms)
             max_timestamp = append_time = now_ms
