@@ -1,7 +1,7 @@
 """What a batch must be before the idempotence rules look at it: the first problem answers.
 
  step        condition                                                        answer
- ----------  ---------------------------------------------------------------  ------------------------
+ ----------  ---------------------------------------------------------------  ----------------------
  frame       records are not null, not of magic 0 or 1, exactly one batch     87 INVALID_RECORD
              no other magic, no broken length                                 2 CORRUPT_MESSAGE
              a known codec; zstd not below Produce v7                         76 UNSUPPORTED_...
@@ -192,7 +192,7 @@ def records_problem(records: memoryview, *, requires_keys: bool) -> NotWritten |
 
 
 def is_transactional(records: bytes | memoryview | None) -> bool:
-    """Whether the batch claims to belong to a transaction, which is refused for the whole request."""
+    """Whether the batch is of a transaction, which is refused for the whole request."""
     if records is None or len(records) < HEADER_BYTES or records[MAGIC_AT] != MAGIC:
         return False
     return bool(records[22] & TRANSACTIONAL)

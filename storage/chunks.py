@@ -166,7 +166,7 @@ class ChunkPool:
         self._warned: set[str] = set()
 
     def take(self, owner: ChunkOwner, size: int, previous_capacity: int) -> Chunk:
-        """A chunk with room for `size` bytes. Raises StorageFailed where the limit is below that."""
+        """A chunk with room for `size` bytes. Raises StorageFailed where the limit is lower."""
         largest = self._largest_chunk_bytes
         capacity = max(SMALLEST_CHUNK_BYTES, min(previous_capacity * _GROWTH, largest))
         while capacity < size and capacity < largest:

@@ -216,7 +216,7 @@ def _continues_deleted(producer_epoch: int, base: int, entry: ProducerEntry | No
 
 
 def _is_waited_out(producer_epoch: int, base: int, around: Circumstances) -> bool:
-    """The timeout has passed since row 9 first answered, and nothing was retried since, nor is now."""
+    """The timeout has passed since row 9 first answered, and nothing was retried since."""
     gap = around.gap
     if gap is None or gap.producer_epoch != producer_epoch:
         return False

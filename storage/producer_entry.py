@@ -69,7 +69,7 @@ class ProducerEntry(bytes):
         return _RULES.unpack(self)
 
     def batch_at(self, index: int) -> tuple[int, int, int]:
-        """Base offset, append time in ms and CRC of the window's batch `index`, 0 being the newest."""
+        """Base offset, append time in ms and CRC of the window's batch `index`; 0: the newest."""
         _, base_offset, append_time_ms, crc = _BATCH.unpack_from(
             self, _HEAD.size + index * _BATCH.size
         )

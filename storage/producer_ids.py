@@ -37,7 +37,7 @@ class ProducerIds:
             self._remember(start, end)
 
     def allocate(self) -> int:
-        """A fresh id. Raises what `reserve` raises where the block cannot be kept; no id left then."""
+        """A fresh id. Raises what `reserve` raises; no id has left then."""
         if self.next_id == self._block_end:
             start, end = self.next_id, self.next_id + BLOCK_IDS
             self._reserve(start, end)

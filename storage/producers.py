@@ -42,7 +42,7 @@ class Refusals(NamedTuple):
 
 
 class FormerProducers:
-    """What is remembered, by name, of a deleted topic's partition: its new incarnation inherits it."""
+    """What a name remembers of a deleted topic's partition: its new incarnation inherits it."""
 
     __slots__ = ("entries", "floor", "refusals")
 
