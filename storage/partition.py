@@ -229,7 +229,7 @@ class Partition:
             return
         if outcome.error_code is ErrorCode.KAFKA_STORAGE_ERROR:
             sender.turned_away.add(here, first)
-        elif isinstance(verdict, Refused) and verdict.row == 9:
+        elif _is_by_row_9(verdict, outcome):
             sender.turned_away.add(here, first)
             self.producers.gap_answered(producer_id, epoch, first, now_ms)
 
@@ -258,3 +258,9 @@ def note_turned_away(turned_away: TurnedAway, topic: str, index: int, records: m
     producer_id, producer_epoch, base_sequence, _ = BATCH_HEADER.unpack_from(records)[9:13]
     if producer_id >= 0:
         turned_away.add(ProducerHere(topic, index, producer_id, producer_epoch), base_sequence)
+
+
+def _is_by_row_9(verdict: Verdict, outcome: NotWritten) -> bool:
+    """Whether row 9 is what was answered: an earlier check may have come before it."""
+    is_answered = outcome.error_code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    return is_answered and isinstance(verdict, Refused) and verdict.row == 9
