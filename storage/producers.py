@@ -90,15 +90,13 @@ class ProducerTable:
     ) -> Circumstances:
         """What an unknown producer's first batch is judged by."""
         deleted_entry = self._former.entries.get(producer_id)
-        if deleted_entry and self._is_expired(deleted_entry, now_ms):
-            self._raise_floor(producer_id)
-            deleted_entry = None
+        is_forgotten = deleted_entry is not None and self._is_expired(deleted_entry, now_ms)
         refusals = self._refusals.get(producer_id)
         is_same_epoch = refusals is not None and refusals.producer_epoch == producer_epoch
         return Circumstances(
             is_foreign=not is_issued(producer_id),
-            is_below_floor=producer_id < max(self._floor, self._former.floor),
-            deleted_entry=deleted_entry,
+            is_below_floor=is_forgotten or producer_id < max(self._floor, self._former.floor),
+            deleted_entry=None if is_forgotten else deleted_entry,
             bases_behind_refusals=refusals.next_bases if refusals and is_same_epoch else _NO_BASES,
             gap=self._gaps.get(producer_id),
             gap_timeout_ms=self._limits.gap_timeout_ms,

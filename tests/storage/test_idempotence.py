@@ -1,0 +1,434 @@
+"""The rules, row by row and explanation by explanation, against a partition of a real catalog."""
+
+import logging
+import random
+from collections.abc import Callable
+
+import pytest
+
+from minibroker.storage.catalog import Catalog, Defaults
+from minibroker.storage.idempotence import Circumstances, Explanation, Gap, decide, explain
+from minibroker.storage.memory import MemoryEngine
+from minibroker.storage.outcome import NotWritten, Written
+from minibroker.storage.partition import Sender, note_turned_away
+from minibroker.storage.producer_ids import ProducerIds
+from minibroker.storage.producers import YOUNGEST_EVICTED_MS, ProducerLimits
+from minibroker.storage.turned_away import TurnedAway
+from tests.batches import batch
+
+NOW_MS = 1_800_000_000_000
+DAY_MS = 86_400_000
+GAP_MS = 300_000
+OUT_OF_ORDER = (45, -1)
+FENCED = (47, -1)
+
+
+class World:
+    """One topic of a catalog, a clock, and connections to send on."""
+
+    def __init__(self, max_producers: int = 1000) -> None:
+        self.ids = ProducerIds(5000, lambda start, end: None)
+        limits = ProducerLimits(DAY_MS, max_producers, GAP_MS)
+        self.catalog = Catalog(
+            MemoryEngine(1 << 24), self.ids, Defaults({}, limits), random.Random(1).randbytes
+        )
+        self.now_ms = NOW_MS
+        self.connection = TurnedAway()
+        self.catalog.create("t", 1, {})
+
+    def send(
+        self,
+        first: int,
+        last: int,
+        producer_id: int = 7,
+        epoch: int = 0,
+        *,
+        on: TurnedAway | None = None,
+        size: int = 1,
+        timestamp: int | None = None,
+    ) -> tuple[int, int]:
+        """(error code, base offset) of [first-last]; 3 where the topic is not there."""
+        count = (last - first) % 2**31 + 1
+        sent = memoryview(
+            batch(
+                first,
+                last,
+                producer_id=producer_id,
+                epoch=epoch,
+                values=[bytes(size)] * count,
+                timestamp=self.now_ms if timestamp is None else timestamp,
+            )
+        )
+        turned_away = self.connection if on is None else on
+        topic = self.catalog.find("t")
+        if topic is None:
+            note_turned_away(turned_away, "t", 0, sent)
+            return 3, -1
+        outcome = topic.partitions[0].append(sent, Sender(9, turned_away), self.now_ms)
+        if isinstance(outcome, Written):
+            return 0, outcome.base_offset
+        assert isinstance(outcome, NotWritten)
+        assert outcome.message
+        return int(outcome.error_code), -1
+
+    def issued(self) -> int:
+        return self.ids.allocate()
+
+    def delete(self) -> None:
+        topic = self.catalog.find("t")
+        assert topic
+        self.catalog.delete(topic)
+
+    def recreate(self) -> None:
+        self.delete()
+        self.catalog.create("t", 1, {})
+
+    def configure(self, **settings: str) -> None:
+        topic = self.catalog.find("t")
+        assert topic
+        self.catalog.alter(
+            topic, {name.replace("_", "."): value for name, value in settings.items()}
+        )
+
+    @property
+    def producers(self) -> int:
+        topic = self.catalog.find("t")
+        assert topic
+        return len(topic.partitions[0].producers)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_row_0_without_a_producer_id_everything_is_written_and_nothing_kept(world: World) -> None:
+    assert world.send(-1, -1, producer_id=-1, epoch=-1) == (0, 0)
+    assert world.send(-1, -1, producer_id=-1, epoch=-1) == (0, 1)
+    assert world.producers == 0
+
+
+def test_row_1_the_window_recognises_first_and_last_of_five_batches(world: World) -> None:
+    for number in range(7):
+        world.send(number * 2, number * 2 + 1)
+
+    for number in range(2, 7):
+        assert world.send(number * 2, number * 2 + 1) == (0, number * 2)
+    assert world.send(2, 3) == OUT_OF_ORDER
+    assert world.send(4, 4) == OUT_OF_ORDER, "the same base with another length"
+    assert world.send(5, 5) == OUT_OF_ORDER, "the same end with another base"
+
+
+def test_row_2_an_older_epoch_is_fenced_exact_duplicates_too(world: World) -> None:
+    world.send(0, 0, epoch=3)
+    world.send(0, 0, epoch=5)
+
+    assert world.send(0, 0, epoch=3) == FENCED
+    assert world.send(1, 1, epoch=4) == FENCED
+
+
+def test_row_3_a_newer_epoch_starts_a_window_of_its_own(world: World) -> None:
+    world.send(0, 0)
+    world.send(1, 1)
+
+    assert world.send(0, 4, epoch=1) == (0, 2)
+    assert world.send(1, 1, epoch=1) == OUT_OF_ORDER, "that was the old epoch's"
+    assert world.send(5, 5, epoch=1) == (0, 7)
+
+
+def test_row_4_a_newer_epoch_does_not_start_in_the_middle(world: World) -> None:
+    world.send(0, 4)
+
+    assert world.send(5, 5, epoch=1) == OUT_OF_ORDER
+    assert world.send(5, 5) == (0, 5), "and changed nothing"
+
+
+def test_row_5_the_next_sequence_is_written(world: World) -> None:
+    assert [world.send(at, at + 2) for at in range(0, 12, 3)] == [
+        (0, 0), (0, 3), (0, 6), (0, 9)
+    ]  # fmt: skip
+
+
+def test_row_6_anything_else_is_out_of_order(world: World) -> None:
+    world.send(0, 4)
+    world.send(5, 9)
+
+    for first, last in ((11, 11), (0, 3), (0, 9), (9, 9), (3, 6), (2**31 - 1, 2**31 - 1)):
+        assert world.send(first, last) == OUT_OF_ORDER
+    assert world.send(10, 10) == (0, 10)
+
+
+def test_sequences_go_round_the_ring(world: World) -> None:
+    assert world.send(2**31 - 2, 2**31 - 1) == (0, 0)
+    assert world.send(0, 0) == (0, 2)
+    assert world.send(1, 1) == (0, 3)
+    assert world.send(2**31 - 2, 2**31 - 1) == (0, 0)
+
+
+def test_row_7_an_unknown_producer_starts_at_0(world: World) -> None:
+    assert world.send(0, 0, world.issued()) == (0, 0)
+
+
+def test_row_9_an_unknown_issued_producer_does_not_start_later(world: World) -> None:
+    assert world.send(1, 1, world.issued()) == OUT_OF_ORDER
+    assert world.producers == 0
+
+
+def test_row_8_foreign(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        assert world.send(3, 3, producer_id=12) == (0, 0)
+
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert line == (
+        "t-0: producer 12 epoch 0 may start at sequence 3: "
+        "this broker did not issue the producer id"
+    )
+    assert world.send(7, 7, producer_id=12) == OUT_OF_ORDER
+
+
+def test_row_8_below_the_floor_once_an_entry_has_expired(world: World) -> None:
+    first, second, third = world.issued(), world.issued(), world.issued()
+    world.send(0, 0, second)
+    world.now_ms += DAY_MS
+
+    assert world.send(1, 1, second) == (0, 1)
+    assert world.send(1, 1, first) == (0, 2), "the floor is one above the id that expired"
+    assert world.send(1, 1, third) == OUT_OF_ORDER
+
+
+def test_an_entry_expires_by_the_brokers_clock_and_not_by_timestamps(world: World) -> None:
+    issued = world.issued()
+    world.send(0, 0, issued, timestamp=1)
+    world.now_ms += DAY_MS - 1
+    assert world.send(0, 0, issued, timestamp=1) == (0, 0)
+    assert world.producers == 1
+
+    world.now_ms += 1
+    assert world.send(0, 0, issued, timestamp=1) == (0, 1), "its retry is written again by now"
+
+
+def test_row_8_below_the_floor_once_an_entry_was_evicted() -> None:
+    world = World(max_producers=2)
+    first, second, third, fourth = (world.issued() for _ in range(4))
+    world.send(0, 0, first)
+    world.send(0, 0, second)
+    world.now_ms += YOUNGEST_EVICTED_MS
+
+    world.send(0, 0, third)
+
+    assert world.producers == 2
+    assert world.send(1, 1, first) == (0, 3)
+    assert world.send(1, 1, fourth) == OUT_OF_ORDER
+
+
+def test_a_young_entry_never_goes_and_one_line_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(max_producers=2)
+    ids = [world.issued() for _ in range(5)]
+
+    for producer_id in ids:
+        world.send(0, 0, producer_id)
+
+    assert world.producers == 5
+    for producer_id, offset in zip(ids, range(5), strict=True):
+        assert world.send(0, 0, producer_id) == (0, offset)
+    assert len([r for r in caplog.records if "max.producers.per.partition" in r.getMessage()]) == 1
+
+
+@pytest.mark.parametrize(
+    ("base", "answer"),
+    [(10, (0, 0)), (5, (0, 0)), (0, (0, 0)), (12, OUT_OF_ORDER), (7, OUT_OF_ORDER)],
+)
+def test_row_8_continues_the_deleted_topic(
+    world: World, base: int, answer: tuple[int, int]
+) -> None:
+    issued = world.issued()
+    world.send(0, 4, issued)
+    world.send(5, 9, issued)
+
+    world.recreate()
+
+    assert world.send(base, base + 4, issued) == answer
+
+
+def test_of_the_deleted_topic_only_the_same_epoch_goes_on(world: World) -> None:
+    issued = world.issued()
+    world.send(0, 4, issued, epoch=2)
+
+    world.recreate()
+
+    assert world.send(5, 9, issued, epoch=3) == OUT_OF_ORDER
+    assert world.send(5, 9, issued, epoch=1) == OUT_OF_ORDER
+    assert world.send(5, 9, issued, epoch=2) == (0, 0)
+
+
+def test_what_a_name_remembers_expires(world: World) -> None:
+    issued, later = world.issued(), world.issued()
+    world.send(0, 4, issued)
+    world.recreate()
+    world.now_ms += DAY_MS
+
+    assert world.send(99, 99, issued) == (0, 0), "below the floor by now"
+    assert world.send(99, 99, later) == OUT_OF_ORDER
+
+
+def test_a_name_remembers_over_two_deletions(world: World) -> None:
+    issued = world.issued()
+    world.send(0, 4, issued)
+
+    world.recreate()
+    world.recreate()
+
+    assert world.send(5, 9, issued) == (0, 0)
+
+
+REFUSALS: list[Callable[[World], dict[str, int]]] = [
+    lambda world: {"size": 2000},
+    lambda world: {"timestamp": world.now_ms + DAY_MS},
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=["too large", "wrong time"])
+def test_row_8_right_behind_a_refusal_and_a_chain_of_them(
+    world: World, refusal: Callable[[World], dict[str, int]]
+) -> None:
+    issued, other = world.issued(), world.issued()
+    world.configure(max_message_bytes="1000")
+
+    assert world.send(0, 0, issued, **refusal(world))[0] in (10, 32)
+    assert world.send(2, 2, issued) == OUT_OF_ORDER
+    assert world.send(1, 1, issued, **refusal(world))[0] in (10, 32)
+    assert world.send(1, 1, other) == OUT_OF_ORDER, "that was another producer's"
+    assert world.send(1, 1, issued, epoch=1) == OUT_OF_ORDER, "and another epoch's"
+    assert world.send(2, 2, issued, on=TurnedAway()) == (0, 0)
+
+
+def test_a_large_batch_of_several_records_is_split_and_comes_again(world: World) -> None:
+    issued = world.issued()
+    world.configure(max_message_bytes="1000")
+
+    assert world.send(0, 1, issued, size=1000) == (10, -1)
+    assert world.send(2, 2, issued) == OUT_OF_ORDER
+    assert world.send(0, 0, issued) == (0, 0)
+
+
+def test_a_gap_begins_when_row_9_answers_and_not_when_the_size_did(world: World) -> None:
+    issued = world.issued()
+    world.configure(max_message_bytes="1000")
+    assert world.send(1, 2, issued, size=1000) == (10, -1)
+    world.now_ms += GAP_MS
+
+    assert world.send(2, 2, issued) == OUT_OF_ORDER
+
+
+def test_behind_a_refusal_that_was_itself_a_gap_nothing_is_explained(world: World) -> None:
+    issued = world.issued()
+    world.configure(max_message_bytes="1000")
+
+    assert world.send(3, 3, issued, size=2000) == (10, -1)
+    assert world.send(4, 4, issued) == OUT_OF_ORDER
+
+
+def test_behind_a_refusal_of_a_known_producer_there_is_a_hole_as_on_kafka(world: World) -> None:
+    issued = world.issued()
+    world.send(0, 0, issued)
+    world.configure(max_message_bytes="1000")
+
+    assert world.send(1, 1, issued, size=2000) == (10, -1)
+    assert world.send(2, 2, issued) == OUT_OF_ORDER
+    assert world.send(1, 1, issued) == (0, 1)
+
+
+def test_a_recreated_topic_inherits_what_was_refused(world: World) -> None:
+    issued = world.issued()
+    world.configure(max_message_bytes="1000")
+    world.send(0, 0, issued, size=2000)
+
+    world.recreate()
+
+    assert world.send(1, 1, issued) == (0, 0)
+
+
+def test_row_8_waited_out(world: World) -> None:
+    issued = world.issued()
+    assert world.send(4, 4, issued) == OUT_OF_ORDER
+    world.now_ms += GAP_MS - 1
+    assert world.send(5, 5, issued) == OUT_OF_ORDER
+    world.now_ms += 1
+
+    assert world.send(6, 6, issued) == (0, 0), "although lower bases were turned away here"
+
+
+@pytest.mark.parametrize("again", [4, 3], ids=["a second time", "below the first"])
+def test_a_gap_that_is_being_retried_is_never_waited_out(world: World, again: int) -> None:
+    issued = world.issued()
+    world.send(4, 4, issued)
+    world.send(again, again, issued)
+    world.now_ms += 10 * GAP_MS
+
+    assert world.send(6, 6, issued) == OUT_OF_ORDER
+    assert world.send(6, 6, issued, epoch=1) == OUT_OF_ORDER, "a new epoch waits anew"
+
+
+def test_nothing_is_explained_while_a_lower_base_was_turned_away_on_the_connection(
+    world: World,
+) -> None:
+    """A foreign id's two batches meet the gap between delete and create."""
+    world.delete()
+    assert world.send(0, 4, producer_id=12) == (3, -1)
+    assert world.send(5, 9, producer_id=12) == (3, -1)
+    world.catalog.create("t", 1, {})
+
+    assert world.send(5, 9, producer_id=12) == OUT_OF_ORDER
+    assert world.send(5, 9, producer_id=12, on=TurnedAway()) == (0, 0), "another connection knows"
+
+
+def test_what_was_turned_away_is_settled_once_it_is_written_or_refused_for_good(
+    world: World,
+) -> None:
+    world.configure(max_message_bytes="1000")
+    topic = world.catalog.find("t")
+    assert topic
+    for settling in ({"size": 1}, {"size": 2000}):
+        world.delete()
+        world.send(2, 2, producer_id=12)
+        world.catalog.create("t", 1, {"max.message.bytes": "1000"})
+        assert world.send(9, 9, producer_id=12) == OUT_OF_ORDER
+
+        world.send(2, 2, producer_id=12, **settling)
+
+        answer = world.send(9, 9, producer_id=12)
+        # Written, 2 is known and 9 a gap; refused for good, nothing lower is awaited any more.
+        assert answer == (OUT_OF_ORDER if settling["size"] == 1 else (0, 0))
+        world.connection = TurnedAway()
+
+
+def test_a_failed_append_turns_a_batch_away_and_changes_nothing() -> None:
+    world = World()
+    topic = world.catalog.find("t")
+    assert topic
+    world.catalog.alter(topic, {"max.message.bytes": str(1 << 25)})
+
+    assert world.send(0, 0, producer_id=12, size=(1 << 24) + 1) == (56, -1)
+    assert world.producers == 0
+    assert world.send(1, 1, producer_id=12) == OUT_OF_ORDER
+    assert world.send(0, 0, producer_id=12) == (0, 0)
+    assert world.send(1, 1, producer_id=12) == (0, 1)
+
+
+def test_decide_is_a_function_of_its_arguments_alone() -> None:
+    around = Circumstances(
+        is_foreign=False,
+        is_below_floor=False,
+        deleted_entry=None,
+        bases_behind_refusals=frozenset(),
+        gap=Gap(0, 0, 3, frozenset((3,)), False),
+        gap_timeout_ms=10,
+        bases_turned_away=frozenset(),
+        now_ms=10,
+    )
+
+    assert explain(0, 5, around) is Explanation.WAITED_OUT
+    assert explain(1, 5, around) is None
+    assert explain(0, 5, around._replace(now_ms=9)) is None
+    assert explain(0, 5, around._replace(is_foreign=True, now_ms=9)) is Explanation.FOREIGN
+    assert decide(None, 1, 0, 5, 5, around) == decide(None, 1, 0, 5, 5, around)
