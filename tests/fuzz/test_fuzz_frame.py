@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from .fuzz_frame import CORPUS, SCHEMAS, check_frame, explore
+from .explorer import explore
+from .fuzz_frame import FRAMES, SCHEMAS, check_frame
 
 # A name ending in -malformed is a frame that must be refused; all others must be accepted.
-FILES = [pytest.param(file, id=file.name) for file in sorted(CORPUS.iterdir())]
+FILES = [pytest.param(file, id=file.name) for file in sorted(FRAMES.corpus.iterdir())]
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -16,10 +17,10 @@ def test_the_corpus_is_accepted_or_refused_as_its_name_says(file: Path) -> None:
 
 
 def test_the_corpus_has_the_newest_request_of_each_api() -> None:
-    names = {file.name for file in CORPUS.iterdir()}
+    names = {file.name for file in FRAMES.corpus.iterdir()}
 
     assert {f"{schema.name}-{schema.newest}" for schema in SCHEMAS.values()} <= names
 
 
 def test_chance_finds_nothing_in_a_second() -> None:
-    assert explore(seconds=1.0, seed=3) > 100
+    assert explore(FRAMES, seconds=1.0, seed=3) > 100
