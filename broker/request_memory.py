@@ -89,7 +89,6 @@ class RequestMemory:
 
     def _expire(self, holder: Holder) -> None:
         if self._waiting:
-            self._end_turn()
             holder.give_up(f"its request was not whole after {self._turn_s:g} s, and others wait")
         else:
             self._begin_turn(holder)

@@ -2,9 +2,11 @@
 
 import random
 from collections import defaultdict
+from collections.abc import Callable
 from struct import pack
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -251,3 +253,89 @@ def test_a_pipelined_producer_takes_the_shortcut() -> None:
         assert short.short_frames == 9 + 1, version
         assert b"".join(short.sent) == b"".join(long.sent)
         assert short.state() == long.state()
+
+
+USUAL = Request("next", 1, -1, False, 0, b"")
+TWISTS: dict[str, Callable[[bytes], bytes]] = {
+    "nothing": lambda piece: piece,
+    "bytes behind": lambda piece: resized(piece + b"\0"),
+    "cut short": lambda piece: resized(piece[:-1]),
+    "a batch that claims more": lambda piece: shifted_length(piece, 1),
+    "a batch that claims less": lambda piece: shifted_length(piece, -1),
+    "another tag count": lambda piece: resized(piece[:-1] + b"\1\x09\0"),
+    "a tag that is not there": lambda piece: piece[:-1] + b"\1",
+    "another version": lambda piece: piece[:6] + pack(">h", 99) + piece[8:],
+}
+
+
+def resized(piece: bytes) -> bytes:
+    return pack(">i", len(piece) - 4) + piece[4:]
+
+
+def shifted_length(piece: bytes, by: int) -> bytes:
+    """The length that the batch itself states, in front of leader epoch and magic."""
+    at = piece.index(b"\xff\xff\xff\xff\x02") - 4
+    length = int.from_bytes(piece[at : at + 4], "big") + by
+    return piece[:at] + pack(">i", length) + piece[at + 4 :]
+
+
+@pytest.mark.parametrize("version", [5, 8, 9, 12, 13])
+@pytest.mark.parametrize("twist", TWISTS)
+def test_what_is_not_as_it_seems_goes_the_long_way(version: int, twist: str) -> None:
+    both, numbers = (Way(takes_shortcut=True), Way(takes_shortcut=False)), Numbers()
+    burst = Burst(0, version, "t", 0, 7, "c", [])
+    pieces = [
+        request_bytes(both[1], burst, USUAL, numbers.batch(burst, USUAL), at) for at in range(9)
+    ]
+    pieces[6] = TWISTS[twist](pieces[6])
+
+    for way in both:
+        way.feed(0, pieces[0])
+        way.feed(0, b"".join(pieces[1:]))
+
+    assert b"".join(both[0].sent) == b"".join(both[1].sent)
+    assert both[0].state() == both[1].state()
+
+
+@pytest.mark.parametrize("version", [5, 9, 13])
+@pytest.mark.parametrize("kinds", [["delete"], ["delete", "create"], ["alter"]])
+def test_a_topic_that_changes_is_looked_up_again(version: int, kinds: list[str]) -> None:
+    both, numbers = (Way(takes_shortcut=True), Way(takes_shortcut=False)), Numbers()
+    burst = Burst(0, version, "t", 0, 7, "c", [])
+    pieces = [
+        request_bytes(both[1], burst, USUAL, numbers.batch(burst, USUAL), at) for at in range(9)
+    ]
+
+    for way in both:
+        for piece in pieces[:5]:
+            way.feed(0, piece)
+        for kind in kinds:
+            way.change(Change("t", {"max.message.bytes": "50"}, kind))
+        way.feed(0, b"".join(pieces[5:]))
+
+    assert b"".join(both[0].sent) == b"".join(both[1].sent)
+    assert both[0].state() == both[1].state()
+
+
+@pytest.mark.parametrize("version", [5, 9, 13])
+def test_producers_and_partitions_that_take_turns_are_told_apart(version: int) -> None:
+    both, numbers = (Way(takes_shortcut=True), Way(takes_shortcut=False)), Numbers()
+    bursts = [
+        Burst(0, version, "t", partition, producer_id, "c", [])
+        for partition in (0, 1)
+        for producer_id in (7, 8, -1)
+    ]
+    pieces = [
+        request_bytes(both[1], burst, USUAL, numbers.batch(burst, USUAL), at)
+        for at in range(5)
+        for burst in bursts
+    ]
+
+    for way in both:
+        for piece in pieces[: len(bursts)]:
+            way.feed(0, piece)
+        way.feed(0, b"".join(pieces[len(bursts) :]))
+
+    assert both[0].short_frames > 0
+    assert b"".join(both[0].sent) == b"".join(both[1].sent)
+    assert both[0].state() == both[1].state()
