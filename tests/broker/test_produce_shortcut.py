@@ -325,16 +325,16 @@ def test_producers_and_partitions_that_take_turns_are_told_apart(version: int) -
         for partition in (0, 1)
         for producer_id in (7, 8, -1)
     ]
+    ahead = bursts[1]  # its next sequence is the one that comes behind its neighbour's
     pieces = [
         request_bytes(both[1], burst, USUAL, numbers.batch(burst, USUAL), at)
-        for at in range(5)
-        for burst in bursts
+        for at, burst in enumerate([ahead, *bursts * 5])
     ]
 
     for way in both:
-        for piece in pieces[: len(bursts)]:
+        for piece in pieces[:7]:
             way.feed(0, piece)
-        way.feed(0, b"".join(pieces[len(bursts) :]))
+        way.feed(0, b"".join(pieces[7:]))
 
     assert both[0].short_frames > 0
     assert b"".join(both[0].sent) == b"".join(both[1].sent)
