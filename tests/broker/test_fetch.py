@@ -59,9 +59,24 @@ def append(server: Server, value: bytes = b"v", *, count: int = 1, index: int = 
     return len(sent)
 
 
-def asking(*partitions: FetchPartition, **options: int) -> FetchRequest:
-    fields = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 30} | options
-    return FetchRequest(topics=(FetchTopic(topic=TOPIC, partitions=partitions),), **fields)
+def asking(
+    *wanted: FetchPartition,
+    max_wait_ms: int = 0,
+    min_bytes: int = 1,
+    max_bytes: int = 1 << 30,
+    isolation_level: int = 0,
+    session_id: int = 0,
+    session_epoch: int = -1,
+) -> FetchRequest:
+    return FetchRequest(
+        max_wait_ms=max_wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        isolation_level=isolation_level,
+        session_id=session_id,
+        session_epoch=session_epoch,
+        topics=(FetchTopic(topic=TOPIC, partitions=wanted),),
+    )
 
 
 def at(

@@ -22,7 +22,8 @@ from minibroker.protocol.schema import AnySchema
 from minibroker.serving import all_apis
 from tests.broker.memory_transport import MemoryOwner, MemoryTransport
 from tests.broker.test_connection import settle
-from tests.fuzz.fuzz_frame import mutated, seeds
+from tests.fuzz.explorer import mutated
+from tests.fuzz.fuzz_frame import FRAMES
 from tests.protocol.test_messages_hostile import swollen
 from tests.wire import Closed, Wire, connected
 
@@ -115,7 +116,7 @@ async def test_port_checks_and_halves_leave_no_line(
 async def test_damaged_requests_cost_at_most_their_own_connection(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    random, frames = Random(1), seeds()
+    random, frames = Random(1), FRAMES.seeds()
     async with running(topics=["t"], memory_limit="16MiB") as broker, undisturbed(broker):
         for _ in range(200):
             async with connected(broker.bootstrap) as wire:

@@ -151,7 +151,10 @@ def confluent_read(bootstrap: str, topic: str, partition: int, count: int) -> li
     while len(got) < count and time.monotonic() < end:
         for message in consumer.consume(count - len(got), 1.0):
             assert message.error() is None
-            headers = tuple(message.headers() or ())
+            headers = tuple(
+                (str(name), value if isinstance(value, bytes) else b"")
+                for name, value in message.headers() or ()
+            )
             got.append(
                 Record(message.key(), message.value(), headers, message.timestamp()[1], partition)
             )

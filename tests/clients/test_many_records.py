@@ -1,7 +1,8 @@
 """10,000 records over 16 partitions: in order in each, and each of them once."""
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from .adapters import CLIENTS, DEADLINE_S, Client, Record
 

@@ -2,7 +2,7 @@
 
 import logging
 import random
-from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
@@ -281,22 +281,22 @@ def test_a_name_remembers_over_two_deletions(world: World) -> None:
     assert world.send(5, 9, issued) == (0, 0)
 
 
-REFUSALS: list[Callable[[World], dict[str, int]]] = [
-    lambda world: {"size": 2000},
-    lambda world: {"timestamp": world.now_ms + DAY_MS},
-]
+class Refusal(NamedTuple):
+    """What gets a record refused for good."""
+
+    size: int
+    late_by_ms: int
 
 
-@pytest.mark.parametrize("refusal", REFUSALS, ids=["too large", "wrong time"])
-def test_row_8_right_behind_a_refusal_and_a_chain_of_them(
-    world: World, refusal: Callable[[World], dict[str, int]]
-) -> None:
+@pytest.mark.parametrize("refusal", [Refusal(2000, 0), Refusal(1, DAY_MS)])
+def test_row_8_right_behind_a_refusal_and_a_chain_of_them(world: World, refusal: Refusal) -> None:
     issued, other = world.issued(), world.issued()
     world.configure(max_message_bytes="1000")
 
-    assert world.send(0, 0, issued, **refusal(world))[0] in (10, 32)
+    size, timestamp = refusal.size, world.now_ms + refusal.late_by_ms
+    assert world.send(0, 0, issued, size=size, timestamp=timestamp)[0] in (10, 32)
     assert world.send(2, 2, issued) == OUT_OF_ORDER
-    assert world.send(1, 1, issued, **refusal(world))[0] in (10, 32)
+    assert world.send(1, 1, issued, size=size, timestamp=timestamp)[0] in (10, 32)
     assert world.send(1, 1, other) == OUT_OF_ORDER, "that was another producer's"
     assert world.send(1, 1, issued, epoch=1) == OUT_OF_ORDER, "and another epoch's"
     assert world.send(2, 2, issued, on=TurnedAway()) == (0, 0)
@@ -388,17 +388,17 @@ def test_what_was_turned_away_is_settled_once_it_is_written_or_refused_for_good(
     world.configure(max_message_bytes="1000")
     topic = world.catalog.find("t")
     assert topic
-    for settling in ({"size": 1}, {"size": 2000}):
+    for size in (1, 2000):
         world.delete()
         world.send(2, 2, producer_id=12)
         world.catalog.create("t", 1, {"max.message.bytes": "1000"})
         assert world.send(9, 9, producer_id=12) == OUT_OF_ORDER
 
-        world.send(2, 2, producer_id=12, **settling)
+        world.send(2, 2, producer_id=12, size=size)
 
         answer = world.send(9, 9, producer_id=12)
         # Written, 2 is known and 9 a gap; refused for good, nothing lower is awaited any more.
-        assert answer == (OUT_OF_ORDER if settling["size"] == 1 else (0, 0))
+        assert answer == (OUT_OF_ORDER if size == 1 else (0, 0))
         world.connection = TurnedAway()
 
 

@@ -25,13 +25,13 @@ class Stored(NamedTuple):
     """A batch as the list has it."""
 
     base_offset: int
-    count: int
+    records: int
     timestamp: int
     data: bytes
 
     @property
     def end(self) -> int:
-        return self.base_offset + self.count
+        return self.base_offset + self.records
 
 
 class MemoryLogMachine(RuleBasedStateMachine):
