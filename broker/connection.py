@@ -179,6 +179,10 @@ class Connection:
         if api is None or not api.oldest <= version <= api.newest:
             self._unknown(frame, api, key, version)
             return
+        if len(frame) > api.max_request_bytes:
+            raise Malformed(
+                f"expected at most {api.max_request_bytes} bytes of {api.name}, got {len(frame)}"
+            )
         header, offset = decode_request_header(frame, api.is_flexible(version))
         call = Call(self._broker.services, self.client, version, header.client_id)
         reply = api.answer(frame[offset:], call)

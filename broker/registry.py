@@ -21,6 +21,10 @@ RequestT = TypeVar("RequestT", bound=Message)
 ResponseT = TypeVar("ResponseT", bound=Message)
 
 
+MAX_REQUEST_BYTES = 1024 * 1024
+"""Of any request but Produce: it carries names and numbers, and is answered with more of them."""
+
+
 class Api(Struct, frozen=True, kw_only=True):
     """One served API."""
 
@@ -31,6 +35,8 @@ class Api(Struct, frozen=True, kw_only=True):
     advertised_oldest: int
     flexible_since: int | None
     has_flexible_response_header: bool
+    max_request_bytes: int = MAX_REQUEST_BYTES
+    """A larger frame is refused before it is decoded, since its answer would be larger still."""
     answer: Callable[[memoryview, Call], Reply]
     """Decodes a request's body, handles it and encodes the response. Raises Malformed, Hangup."""
 
@@ -42,6 +48,7 @@ class Api(Struct, frozen=True, kw_only=True):
 def serve(
     schema: ApiSchema[RequestT, ResponseT],
     handle: Callable[[RequestT, Call], ResponseT | Future[ResponseT] | None],
+    max_request_bytes: int = MAX_REQUEST_BYTES,
 ) -> Api:
     """An API served by a handler of values; the schema's codec is around it."""
 
@@ -62,6 +69,7 @@ def serve(
         advertised_oldest=schema.advertised_oldest,
         flexible_since=schema.flexible_since,
         has_flexible_response_header=schema.response_header_version(schema.newest) == 1,
+        max_request_bytes=max_request_bytes,
         answer=answer,
     )
 

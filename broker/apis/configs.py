@@ -51,6 +51,9 @@ from .refusal import RefusedError
 
 TOPIC, BROKER = 2, 4
 
+MAX_CONFIG_REQUEST_BYTES = 256 * 1024
+"""A resource of a few bytes is answered with all of its settings, or with a sentence."""
+
 ResourceT = TypeVar("ResourceT", AlterConfigsResource, IncrementalAlterConfigsResource)
 
 
@@ -255,7 +258,11 @@ def _topic(name: str, call: Call) -> Topic:
 
 
 APIS = (
-    serve(DESCRIBE_CONFIGS, describe_configs),
-    serve(ALTER_CONFIGS, alter_configs),
-    serve(INCREMENTAL_ALTER_CONFIGS, incremental_alter_configs),
+    serve(DESCRIBE_CONFIGS, describe_configs, max_request_bytes=MAX_CONFIG_REQUEST_BYTES),
+    serve(ALTER_CONFIGS, alter_configs, max_request_bytes=MAX_CONFIG_REQUEST_BYTES),
+    serve(
+        INCREMENTAL_ALTER_CONFIGS,
+        incremental_alter_configs,
+        max_request_bytes=MAX_CONFIG_REQUEST_BYTES,
+    ),
 )

@@ -58,4 +58,4 @@ def _coordinator(key: str, key_type: int, call: Call) -> Coordinator:
     )
 
 
-APIS = (serve(FIND_COORDINATOR, handle),)
+APIS = (serve(FIND_COORDINATOR, handle, max_request_bytes=64 * 1024),)

@@ -155,4 +155,5 @@ def partition_response(
     )
 
 
-APIS = (serve(PRODUCE, handle),)
+# Its bound is socket.request.max.bytes: a batch is answered with less than it has.
+APIS = (serve(PRODUCE, handle, max_request_bytes=2**31),)

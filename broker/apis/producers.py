@@ -105,4 +105,7 @@ def _active(partition: Partition, call: Call) -> tuple[ProducerState, ...]:
     )
 
 
-APIS = (serve(INIT_PRODUCER_ID, init_producer_id), serve(DESCRIBE_PRODUCERS, describe_producers))
+APIS = (
+    serve(INIT_PRODUCER_ID, init_producer_id),
+    serve(DESCRIBE_PRODUCERS, describe_producers, max_request_bytes=256 * 1024),
+)

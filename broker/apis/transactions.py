@@ -65,5 +65,5 @@ def describe_transactions(
 
 APIS = (
     serve(LIST_TRANSACTIONS, list_transactions),
-    serve(DESCRIBE_TRANSACTIONS, describe_transactions),
+    serve(DESCRIBE_TRANSACTIONS, describe_transactions, max_request_bytes=64 * 1024),
 )

@@ -181,19 +181,21 @@ def _least(kind: Kind, version: int, content: bytes) -> object:
     return content if type(kind).__name__ == "Blob" else content.decode()
 
 
-def swollen(message: type[Message], version: int, content: bytes) -> Iterator[Message]:
+def swollen(
+    message: type[Message], version: int, content: bytes, elements: int = ELEMENTS
+) -> Iterator[Message]:
     """For each array: many of it, empty; and many of those around it, one element in each."""
     base = smallest(message, version, content)
     for field in _present(message, version):
         match field.kind:
             case ArrayOf(element):
                 for item in _elements(element, version, content):
-                    yield replace(base, **{field.name: (item,) * ELEMENTS})
+                    yield replace(base, **{field.name: (item,) * elements})
                 if isinstance(element, StructOf):
-                    for inner in swollen(element.message, version, content):
+                    for inner in swollen(element.message, version, content, elements):
                         yield replace(base, **{field.name: (inner,)})
             case StructOf(inner_message):
-                for inner in swollen(inner_message, version, content):
+                for inner in swollen(inner_message, version, content, elements):
                     yield replace(base, **{field.name: inner})
 
 
