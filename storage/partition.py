@@ -139,7 +139,7 @@ class Partition:
             return self._duplicate(verdict, fields)
         problem = too_large or self._late_problem(records, fields, now_ms)
         outcome = problem or self._carry_out(verdict, records, fields, now_ms)
-        if circumstances or sender.turned_away:
+        if circumstances or sender.turned_away or isinstance(outcome, NotWritten):
             self._remember(outcome, verdict, fields, sender, now_ms, circumstances)
         return outcome
 

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from minibroker.storage.catalog import Catalog, Defaults, Topic
-from minibroker.storage.engine import StorageFailed
+from minibroker.storage.engine import Buffer, StorageFailed
 from minibroker.storage.memory import MemoryEngine
 from minibroker.storage.outcome import NotWritten
 from minibroker.storage.partition import Sender, note_turned_away
@@ -91,6 +91,11 @@ class Broker:
         if topic := self.catalog.find("t"):
             self.catalog.delete(topic)
 
+    def recreate(self) -> None:
+        """A new topic of the same name."""
+        self.delete()
+        self.create()
+
     def connection(self) -> TurnedAway:
         """What a new connection knows."""
         forgets = self.rules.forgets_turned_away or self.rules.accepts_every_gap
@@ -137,10 +142,10 @@ class Broker:
 
 def _fail_once(topic: Topic) -> None:
     """The log's next append fails."""
-    partition = topic.partitions[0]
-    log, append = partition.log, partition.log.append
+    log = topic.partitions[0].log
+    append = log.append
 
-    def fail(*_: object) -> int:
+    def fail(batch: Buffer, records_count: int, max_timestamp: int) -> int:
         log.append = append  # type: ignore[method-assign]  # it was one failure
         raise StorageFailed("the disk says no")
 
@@ -202,7 +207,7 @@ def _request(broker: Broker, one: Batch, connection: TurnedAway, fault: str) -> 
     """One request with what befalls it."""
     before: dict[str, Callable[[], None]] = {
         "topic deleted": broker.delete,
-        "topic recreated": lambda: (broker.delete(), broker.create())[1],
+        "topic recreated": broker.recreate,
         "restarted empty": broker.start,
     }
     if fault in before:

@@ -415,6 +415,22 @@ def test_a_failed_append_turns_a_batch_away_and_changes_nothing() -> None:
     assert world.send(1, 1, producer_id=12) == (0, 1)
 
 
+def test_a_failed_append_of_a_known_producer_holds_back_in_a_recreated_topic() -> None:
+    """Found by the model in tests/models: restarted empty, append fails, topic recreated."""
+    world = World()
+    topic = world.catalog.find("t")
+    assert topic
+    world.catalog.alter(topic, {"max.message.bytes": str(1 << 25)})
+    world.send(0, 0, producer_id=12)
+    assert world.send(1, 1, producer_id=12, size=(1 << 24) + 1) == (56, -1)
+
+    world.recreate()
+
+    assert world.send(2, 2, producer_id=12) == OUT_OF_ORDER
+    assert world.send(1, 1, producer_id=12) == (0, 0)
+    assert world.send(2, 2, producer_id=12) == (0, 1)
+
+
 def test_decide_is_a_function_of_its_arguments_alone() -> None:
     around = Circumstances(
         is_foreign=False,

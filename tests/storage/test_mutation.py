@@ -229,6 +229,12 @@ MUTANTS = (
         "return isinstance",
     ),
     Mutant(
+        "turned away: a failed append of a known producer is not noted",
+        "partition.py",
+        "if circumstances or sender.turned_away or isinstance(outcome, NotWritten):",
+        "if circumstances or sender.turned_away:",
+    ),
+    Mutant(
         "turned away: never settled",
         "turned_away.py",
         "if self._order.pop((producer, base), self) is self:",
