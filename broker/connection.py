@@ -7,16 +7,16 @@ ready. The connection knows no sockets: it is given frames and an `Output`.
 import logging
 from asyncio import CancelledError, Future
 from collections import deque
-from collections.abc import Iterator
 from functools import partial
 from struct import Struct
 from typing import Protocol
 
 from minibroker.protocol.errors import Malformed
 from minibroker.protocol.headers import decode_request_header, peek
+from minibroker.protocol.messages.api_versions import API_VERSIONS, unsupported_version
+from minibroker.protocol.schema import APART_FROM_BYTES, joined
 from minibroker.storage.engine import Buffer
 
-from .apis.api_versions import API_VERSIONS_KEY, unsupported_version
 from .apis.produce_shortcut import ProduceShortcut
 from .client import Buffers, Call, Client, Hangup
 from .once import Once
@@ -30,9 +30,6 @@ MAX_UNANSWERED = 100
 
 _RESUME_AT_UNANSWERED = MAX_UNANSWERED // 2
 """Not one by one: what has been waiting is copied each time that it has to wait again."""
-
-LARGE_BYTES = 4096
-"""From here on a buffer is sent as it is, and not joined with others."""
 
 FLUSH_BYTES = 64 * 1024
 """So much is sent at once, for then it shows whether the client reads its answers."""
@@ -139,7 +136,7 @@ class Connection:
         self._ready_bytes = 0
         if self._has_large:
             self._has_large = False
-            for piece in _joined(ready):
+            for piece in joined(ready):
                 self._output.write(piece)
         else:
             self._output.write(b"".join(ready) if len(ready) > 1 else ready[0])
@@ -211,7 +208,7 @@ class Connection:
             head = _HEAD.pack(size + 4, slot.correlation_id)
         self._ready.append(head)
         self._ready.extend(body)
-        if size >= LARGE_BYTES:
+        if size >= APART_FROM_BYTES:
             self._has_large = True
         self._ready_bytes += size
         if self._ready_bytes >= FLUSH_BYTES:
@@ -242,9 +239,9 @@ class Connection:
     def _unknown(self, frame: memoryview, api: Api | None, key: int, version: int) -> None:
         """An unknown API or version: an own answer for ApiVersions, else the end (KIP-511)."""
         header, _ = decode_request_header(frame, flexible=False)
-        if key == API_VERSIONS_KEY and api is not None:
+        if key == API_VERSIONS.key and api is not None:
             slot = _Slot(header.correlation_id, has_tags=False)
-            slot.buffers = unsupported_version(api.newest)
+            slot.buffers = (unsupported_version(),)
             self._slots.append(slot)
             self._send_prefix()
             return
@@ -259,18 +256,3 @@ class Connection:
             self.hang_up(line)
         else:
             self._end()
-
-
-def _joined(buffers: list[Buffer]) -> Iterator[Buffer]:
-    """The same bytes; what is small in one piece, what is large as it is."""
-    small: list[Buffer] = []
-    for buffer in buffers:
-        if len(buffer) < LARGE_BYTES:
-            small.append(buffer)
-            continue
-        if small:
-            yield b"".join(small)
-            small = []
-        yield buffer
-    if small:
-        yield b"".join(small)

@@ -1,6 +1,6 @@
 """What is known of one API: key, versions, the two messages, and the codecs made from them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 from msgspec import Struct, field
@@ -15,7 +15,10 @@ MessageT = TypeVar("MessageT", bound=Message)
 CodecT = TypeVar("CodecT")
 
 _API_VERSIONS_KEY = 18
-_APART_FROM_BYTES = 4096
+APART_FROM_BYTES = 4096
+"""From here on a part is sent as it is, and not joined with others."""
+
+AnyPartT = TypeVar("AnyPartT", bound=bytes | bytearray | memoryview)
 
 
 class ApiSchema(Struct, Generic[RequestT, ResponseT], frozen=True, kw_only=True):
@@ -73,7 +76,7 @@ class ApiSchema(Struct, Generic[RequestT, ResponseT], frozen=True, kw_only=True)
 
     def encode_response_buffers(self, version: int, response: ResponseT) -> list[Part]:
         """The same bytes in pieces: large values (records) as they were given, the rest joined."""
-        return list(_joined(self._response_parts(version, response)))
+        return list(joined(self._response_parts(version, response)))
 
     def _response_parts(self, version: int, response: ResponseT) -> list[Part]:
         known = self.response_encoders
@@ -93,10 +96,11 @@ class ApiSchema(Struct, Generic[RequestT, ResponseT], frozen=True, kw_only=True)
         return codec
 
 
-def _joined(parts: Iterable[Part]) -> Iterable[Part]:
-    small: list[Part] = []
+def joined(parts: Iterable[AnyPartT]) -> Iterator[AnyPartT | bytes]:
+    """The same bytes; what is small in one piece, what is large as it is."""
+    small: list[AnyPartT] = []
     for part in parts:
-        if len(part) < _APART_FROM_BYTES:
+        if len(part) < APART_FROM_BYTES:
             small.append(part)
             continue
         if small:

@@ -14,7 +14,7 @@ from minibroker.protocol.messages.api_versions import (
     ApiVersionsResponse,
 )
 
-from ..client import Buffers, Call
+from ..client import Call
 from ..registry import Api, Registry, serve
 
 API_VERSIONS_KEY = API_VERSIONS.key
@@ -37,15 +37,6 @@ def api_versions(registry: Registry) -> Api:
         )
 
     return serve(API_VERSIONS, handle)
-
-
-def unsupported_version(newest: int) -> Buffers:
-    """The answer to a version of ApiVersions to come, which every client can read (KIP-511)."""
-    response = ApiVersionsResponse(
-        error_code=ErrorCode.UNSUPPORTED_VERSION,
-        api_keys=(ApiVersion(api_key=API_VERSIONS_KEY, min_version=0, max_version=newest),),
-    )
-    return (API_VERSIONS.encode_response(0, response),)
 
 
 def _identity_problem(request: ApiVersionsRequest, call: Call) -> ErrorCode:
