@@ -136,6 +136,8 @@ class Partition:
             )
         verdict = decide(entry, producer_id, epoch, first, last, circumstances)
         if isinstance(verdict, Duplicate):
+            here = ProducerHere(self.topic, self.index, producer_id, epoch)
+            sender.turned_away.settle(here, first)
             return self._duplicate(verdict, fields)
         problem = too_large or self._late_problem(records, fields, now_ms)
         outcome = problem or self._carry_out(verdict, records, fields, now_ms)

@@ -402,6 +402,17 @@ def test_what_was_turned_away_is_settled_once_it_is_written_or_refused_for_good(
         world.connection = TurnedAway()
 
 
+def test_what_another_connection_has_written_is_settled_by_its_duplicate(world: World) -> None:
+    world.delete()
+    world.send(3, 3, producer_id=12)
+    world.catalog.create("t", 1, {})
+    assert world.send(3, 3, producer_id=12, on=TurnedAway()) == (0, 0)
+
+    assert world.send(3, 3, producer_id=12) == (0, 0)
+
+    assert not world.connection
+
+
 def test_a_failed_append_turns_a_batch_away_and_changes_nothing() -> None:
     world = World()
     topic = world.catalog.find("t")

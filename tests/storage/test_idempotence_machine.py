@@ -108,6 +108,7 @@ class Oracle:
         row, offset = self.judge(topic, known, producer, epoch, first, last, awaited)
         self.rows[row] += 1
         if row == "1":
+            awaited.discard(here)
             return 0, offset
         is_single = first == last
         accepts = row in ("3", "5", "7") or row.startswith("8")

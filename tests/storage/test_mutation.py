@@ -235,6 +235,12 @@ MUTANTS = (
         "if circumstances or sender.turned_away:",
     ),
     Mutant(
+        "turned away: not settled by a duplicate",
+        "partition.py",
+        "            sender.turned_away.settle(here, first)\n            return self._duplicate",
+        "            return self._duplicate",
+    ),
+    Mutant(
         "turned away: never settled",
         "turned_away.py",
         "if self._order.pop((producer, base), self) is self:",
