@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from . import frames
 from .driver import call, connect, drive, ping, receive_answer
-from .processes import ENVIRONMENT, Measured, broker, yardstick
+from .processes import ENVIRONMENT, SERVER_CPU, Measured, broker, yardstick
 
 PAIRS = 7
 TOPIC = "bench"
@@ -203,6 +203,7 @@ def blocking_loop() -> Iterator[Measured]:
             [sys.executable, "-c", code, file.name], stdout=subprocess.PIPE, text=True
         ) as process:
             assert process.stdout
+            os.sched_setaffinity(process.pid, {SERVER_CPU})
             try:
                 yield Measured(process.pid, int(process.stdout.readline()))
             finally:

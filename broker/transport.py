@@ -169,9 +169,9 @@ class ClientTransport(asyncio.BufferedProtocol):
         """Handle what was read as far as possible."""
         connection, splitter = self.connection, self._splitter
         try:
-            while splitter.start < splitter.end and self._is_writable and not connection.is_busy:
+            while self._is_writable and not connection.is_busy:
                 splitter.start = connection.take_common(splitter.view, splitter.start, splitter.end)
-                frame = splitter.next_frame()
+                frame = splitter.next_frame() if splitter.start < splitter.end else None
                 if frame is None:
                     break
                 connection.receive(frame)
