@@ -20,6 +20,7 @@ _BATCH = Struct(">qqqI")
 _RULES = Struct(">hi8x" + "q20x" * WINDOW_BATCHES)
 _NO_BATCH = _BATCH.pack(-1, -1, -1, 0)
 _EMPTY_WINDOW = _NO_BATCH * WINDOW_BATCHES
+_ENTRY_BYTES = _RULES.size
 
 
 PlainBatch = tuple[int, int, int, int, int]
@@ -54,6 +55,7 @@ class ProducerEntry(bytes):
         Another epoch than before starts a window of its own.
         """
         next_sequence = (batches[-1][1] + 1) & 0x7FFFFFFF
+        head = _HEAD.pack(producer_epoch, next_sequence, last_timestamp)
         window = b""
         for first, last, base_offset, append_time_ms, crc in batches:
             window = _BATCH.pack(first << 32 | last, base_offset, append_time_ms, crc) + window
@@ -61,8 +63,7 @@ class ProducerEntry(bytes):
             older = _EMPTY_WINDOW
         else:
             older = entry[_HEAD.size :]
-        head = _HEAD.pack(producer_epoch, next_sequence, last_timestamp)
-        return cls(head + (window + older)[: len(_EMPTY_WINDOW)])
+        return cls((head + window + older)[:_ENTRY_BYTES])
 
     def rule_fields(self) -> tuple[int, ...]:
         """Epoch, next sequence, and the sequence ranges of the window, the newest first."""

@@ -110,17 +110,20 @@ class ProducerTable:
         producer_epoch: int,
         last_timestamp: int,
         batches: Sequence[PlainBatch],
-    ) -> None:
-        """Batches were written, the newest last: the fold that a log's state is made of."""
+    ) -> ProducerEntry:
+        """Batches were written, the newest last: the fold that a log's state is made of.
+
+        Returns the new entry.
+        """
         known = self._entries.pop(producer_id, None)
-        self._entries[producer_id] = ProducerEntry.after(
-            known, producer_epoch, last_timestamp, batches
-        )
+        entry = ProducerEntry.after(known, producer_epoch, last_timestamp, batches)
+        self._entries[producer_id] = entry
         if known is None:
             self._gaps.pop(producer_id, None)
             self._refusals.pop(producer_id, None)
             if len(self._entries) > self._limits.max_producers:
                 self._evict(now_ms=batches[-1][3])
+        return entry
 
     def refused_for_good(self, producer_id: int, producer_epoch: int, last_sequence: int) -> None:
         """A batch that would have been accepted in row 7 or 8 was refused for another reason, for

@@ -42,7 +42,9 @@ class Run:
 
     __slots__ = (
         "_batches",
+        "_config",
         "_earliest",
+        "_entry",
         "_epoch",
         "_latest",
         "_log",
@@ -57,17 +59,33 @@ class Run:
     def __init__(
         self, partition: "Partition", producer_id: int, entry: ProducerEntry, now_ms: int
     ) -> None:
-        config = partition.config
         self.producer_id = producer_id
         self._partition = partition
         self._log = partition.log
+        self._config = partition.config
+        self._max_message_bytes = partition.config.max_message_bytes
+        self._entry = entry
         self._epoch, self._next_sequence, *_ = entry.rule_fields()
-        self._now_ms = now_ms
-        self._max_message_bytes = config.max_message_bytes
-        self._earliest = now_ms - config.timestamp_before_max_ms
-        self._latest = now_ms + config.timestamp_after_max_ms
         self._batches: list[PlainBatch] = []
         self._max_timestamp = -1
+        self._start(now_ms)
+
+    def _start(self, now_ms: int) -> None:
+        self._now_ms = now_ms
+        self._earliest = now_ms - self._config.timestamp_before_max_ms
+        self._latest = now_ms + self._config.timestamp_after_max_ms
+
+    def resume(self, now_ms: int) -> bool:
+        """Go on after `close`, if nothing else has happened to the producer here since."""
+        partition = self._partition
+        if (
+            partition.producers.entry(self.producer_id, now_ms) is not self._entry
+            or partition.config is not self._config
+            or partition.is_deleted
+        ):
+            return False
+        self._start(now_ms)
+        return True
 
     def append(
         self,
@@ -116,7 +134,7 @@ class Run:
     def close(self) -> None:
         """Apply what was written."""
         if self._batches:
-            self._partition.producers.appended(
+            self._entry = self._partition.producers.appended(
                 self.producer_id,
                 self._epoch,
                 self._max_timestamp,

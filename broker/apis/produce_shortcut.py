@@ -76,13 +76,15 @@ class _Layout(NamedTuple):
 class ProduceShortcut:
     """The routes of one connection, all of the layout that came last."""
 
-    __slots__ = ("_client", "_layout", "_routes", "_services", "_sized")
+    __slots__ = ("_client", "_last", "_layout", "_routes", "_services", "_sized")
 
     def __init__(self, services: Services, client: Client) -> None:
         self._services = services
         self._client = client
         self._layout: _Layout | None = None
         self._routes: dict[bytes, _Route] = {}
+        self._last: tuple[_Route | None, Run | None] = (None, None)
+        """Where the last request went, and its run, which the next one most often resumes."""
         self._sized = (-1, b"")
         """A batch_length, and the size of such records as it stands in front of them."""
 
@@ -97,8 +99,7 @@ class ProduceShortcut:
         _, first_word, fields, records_at, tags = layout
         unpack, least, tags_bytes = fields.unpack_from, fields.size + len(tags), len(tags)
         now_ms = self._services.clock.now_ms()
-        route: _Route | None = None
-        run: Run | None = None
+        route, run = self._resume(now_ms)
         sized_length, sized = self._sized
         try:
             while end - start >= least:
@@ -167,9 +168,17 @@ class ProduceShortcut:
                 )
                 start = stop
         finally:
+            self._last = (route, run)
             if run:
                 run.close()
         return start
+
+    def _resume(self, now_ms: int) -> tuple[_Route | None, Run | None]:
+        """The last route and its run, if that can go on."""
+        route, run = self._last
+        if run is None or self._client.turned_away or not run.resume(now_ms):
+            return None, None
+        return route, run
 
     def _open(
         self, previous: Run | None, key: bytes, producer_id: int, now_ms: int
@@ -196,6 +205,7 @@ class ProduceShortcut:
         if known is None or layout.shape != known.shape or len(self._routes) == _MAX_ROUTES:
             self._routes = {}
             self._layout = layout
+            self._last = (None, None)
             self._sized = (-1, b"")
         key = bytes(frame[_ROUTE_AT : layout.records_at - 4 - len(layout.sized(_size(request)))])
         self._routes[key] = self._route(key, partition, request, version)

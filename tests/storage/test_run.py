@@ -156,3 +156,30 @@ def test_where_a_batch_is_awaited_again_there_are_no_runs() -> None:
 
     assert of.run(7, sender(), NOW_MS)
     assert of.run(7, waiting, NOW_MS) is None
+
+
+def test_a_run_goes_on_unless_something_else_has_happened_to_its_producer() -> None:
+    of = partition({})
+    run = of.run(7, sender(), NOW_MS)
+    assert run
+    run.close()
+
+    assert run.resume(NOW_MS)
+    run.close()
+    of.append(batch(sequence=2**31 - 3, count=1), sender(), NOW_MS)  # by another connection
+    assert not run.resume(NOW_MS)
+
+    run = of.run(7, sender(), NOW_MS)
+    assert run
+    of.configure(resolve({"max.message.bytes": "70"}, {}))
+    assert not run.resume(NOW_MS)
+
+    run = of.run(7, sender(), NOW_MS)
+    assert run
+    assert not run.resume(NOW_MS + LIMITS.expiration_ms)
+
+    of = partition({})
+    run = of.run(7, sender(), NOW_MS)
+    assert run
+    of.is_deleted = True
+    assert not run.resume(NOW_MS)
