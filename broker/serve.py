@@ -1,6 +1,7 @@
 """`minibroker serve`: a broker as a process, from its ready line to the signal that ends it."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -35,6 +36,8 @@ def run(config: Config, warnings: Sequence[str]) -> int:
 async def _serve(config: Config) -> int:
     server = Server(config)
     await server.start()
+    gc.freeze()  # what is here stays, and is not looked at again
+    gc.enable()
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for one in _SIGNALS:

@@ -91,6 +91,24 @@ def test_each_signal_drains_and_leaves_with_0_while_a_long_poll_waits() -> None:
                 assert process.wait(DEADLINE_S) == 0
 
 
+def test_the_garbage_collector_rests_while_importing_and_works_while_serving() -> None:
+    code = (
+        "import gc, os, signal, sys\n"
+        "import minibroker.__main__\n"
+        "from minibroker.config import Config\n"
+        "from minibroker.serve import run\n"
+        "assert not gc.isenabled()\n"
+        "class Ended:\n"
+        "    def write(self, line): os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    def flush(self): pass\n"
+        "sys.stdout = Ended()\n"  # it is written to once the broker listens
+        "assert run(Config.of(), ()) == 0\n"
+        "assert gc.isenabled()\n"
+    )
+
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=DEADLINE_S)
+
+
 def test_a_taken_port_is_one_line_and_exit_code_2() -> None:
     with serving("--port", "0") as (_, ready):
         port = ready.split()[4].rpartition(":")[2]
