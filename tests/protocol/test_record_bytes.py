@@ -87,9 +87,9 @@ def test_records_are_read_as_they_were_laid_out(
 ) -> None:
     """With gaps, as a compacted log has them, and header names that repeat and are no text."""
     laid, delta = [], -1
-    for step, *fields in drawn:
+    for step, time_delta, key, value, headers in drawn:
         delta += step
-        laid.append(Laid(delta, *fields))
+        laid.append(Laid(delta, time_delta, key, value, headers))
     data = b"".join(map(laid_out, laid))
     bits = 8 if appended else 0
 
