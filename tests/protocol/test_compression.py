@@ -1,5 +1,6 @@
 """Codecs: what clients' libraries write and read, and what a hostile peer may cost."""
 
+import contextlib
 import gzip
 import struct
 import subprocess
@@ -104,6 +105,14 @@ def test_a_higher_level_compresses_more(codec: Codec, levels: tuple[int, int]) -
     assert decompress(codec, small) == decompress(codec, fast) == text
 
 
+@pytest.mark.parametrize(("codec", "level"), [(Codec.GZIP, 6), (Codec.LZ4, 1), (Codec.ZSTD, 3)])
+def test_without_a_level_it_is_kafkas_own(codec: Codec, level: int) -> None:
+    text = b" ".join(b"%d" % (number * number) for number in range(5000))
+
+    assert compress(codec, text) == compress(codec, text, level)
+    assert compress(codec, text) != compress(codec, text, level + 3)
+
+
 @pytest.mark.parametrize("level", [1, 9, 17])
 def test_every_lz4_level_of_kafka_is_taken(level: int) -> None:
     assert lz4.frame.decompress(compress(Codec.LZ4, TEXT, level)) == TEXT
@@ -148,7 +157,7 @@ def test_bytes_behind_the_end_are_malformed(codec: Codec) -> None:
 def test_an_impossible_length_of_a_xerial_block_is_malformed(length: int) -> None:
     framed = b"\x82SNAPPY\0\0\0\0\1\0\0\0\1" + struct.pack(">i", length) + b"\x02\x04ab"
 
-    with pytest.raises(Malformed):
+    with pytest.raises(Malformed, match=f"a block of {length} bytes"):
         decompress(Codec.SNAPPY, framed)
 
 
@@ -210,7 +219,7 @@ def zstd_with_window(window_log: int, states_size: bool) -> bytes:
     ("codec", "bomb"),
     [
         pytest.param(Codec.GZIP, gzip.compress(ZEROS) * 16, id="gzip, 1 GiB"),
-        pytest.param(Codec.SNAPPY, XERIAL_OF_ZEROS * 1, id="snappy blocks, 64 MiB"),
+        pytest.param(Codec.SNAPPY, XERIAL_OF_ZEROS, id="snappy blocks, 64 MiB"),
         pytest.param(Codec.SNAPPY, b"\xff\xff\xff\xff\x0f\0a", id="snappy that claims 4 GiB"),
         pytest.param(Codec.LZ4, lz4.frame.compress(ZEROS) * 16, id="lz4, 1 GiB"),
         pytest.param(Codec.ZSTD, zstandard.compress(ZEROS) * 64, id="zstd, 4 GiB"),

@@ -217,8 +217,15 @@ def test_what_cannot_be_read_is_the_last_problem() -> None:
 
 def test_a_peer_does_not_decide_how_many_problems_are_kept() -> None:
     data = record(5, None, b"v") * 10_000
+    tracemalloc.start()
+    try:
+        found = problems_of(data, 10_000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
 
-    assert len(problems_of(data, 10_000)) == 100
+    assert len(found) == 100
+    assert peak < 3 * len(data)  # the data is copied, and 100 problems fit into the rest
     assert len(problems_of(data, 10_000, max_problems=3)) == 3
 
 
