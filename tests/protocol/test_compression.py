@@ -1,6 +1,5 @@
 """Codecs: what clients' libraries write and read, and what a hostile peer may cost."""
 
-import contextlib
 import gzip
 import struct
 import subprocess
