@@ -49,6 +49,8 @@ ZSTD_SINCE_PRODUCE = 7
 """KIP-110: older clients could not read it, so older versions may not write it."""
 SMALLEST_RECORD_BYTES = 7
 MOST_RECORDS_A_COMPRESSED_BYTE = 1000
+MAX_RECORD_ERRORS = 100
+"""Named in one answer: the peer decides how many there are."""
 MAX_RECORDS_A_BATCH = 2**28
 """Five batches of this size do not go round the ring of 2^31 sequences."""
 
@@ -178,6 +180,7 @@ def _wrong_times(
     except Malformed:
         return (RecordProblem(0, message),)
     wrong = [index for index, timestamp in enumerate(times) if is_wrong(timestamp)]
+    wrong = wrong[:MAX_RECORD_ERRORS]
     return tuple(
         RecordProblem(index, f"timestamp {times[index]} is out of range") for index in wrong
     ) or (RecordProblem(0, message),)
