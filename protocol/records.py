@@ -215,22 +215,27 @@ def check_records(
 
 
 def first_record_at_or_after(
-    batch: memoryview, timestamp_ms: int, max_bytes: int = MAX_DECOMPRESSED_BYTES
+    batch: memoryview,
+    timestamp_ms: int,
+    max_bytes: int = MAX_DECOMPRESSED_BYTES,
+    *,
+    from_offset: int = 0,
 ) -> OffsetAtTime | None:
     """The first record, by offset, that is not older than `timestamp_ms`. Raises Malformed."""
     for record in iter_records(batch, None, max_bytes):
-        if record.timestamp >= timestamp_ms:
+        if record.timestamp >= timestamp_ms and record.offset >= from_offset:
             return OffsetAtTime(record.offset, record.timestamp)
     return None
 
 
 def record_with_max_timestamp(
-    batch: memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES
+    batch: memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES, *, from_offset: int = 0
 ) -> OffsetAtTime | None:
     """The first record that has the largest timestamp; None without records. Raises Malformed."""
     found: OffsetAtTime | None = None
     for record in iter_records(batch, None, max_bytes):
-        if found is None or record.timestamp > found.timestamp:
+        is_larger = found is None or record.timestamp > found.timestamp
+        if is_larger and record.offset >= from_offset:
             found = OffsetAtTime(record.offset, record.timestamp)
     return found
 

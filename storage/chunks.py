@@ -9,6 +9,7 @@ import logging
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Protocol
 
 from minibroker.protocol.records import BATCH_HEADER, LOG_OVERHEAD
@@ -69,7 +70,7 @@ class Chunk:
         self.base_offset = base_offset
         self.base_position = base_position
         self.size = 0
-        self.max_timestamp = -1
+        self.max_timestamp = -(2**63)  # a producer's may be below 0
         self.next_indexed_position = 0
         self._index_offsets: list[int] = []
         self._index_positions: list[int] = []
@@ -131,6 +132,24 @@ class Chunk:
             if max_timestamp >= timestamp:
                 return position
         return self.size
+
+    def positions_of_newest(self, start_offset: int) -> list[int]:
+        """Where the batch is that holds the largest timestamp from `start_offset` on.
+
+        In front of it, where `start_offset` is within a batch, that one, which must be looked into.
+        """
+        if start_offset <= self.base_offset:
+            return [self.position_at_or_after(self.max_timestamp)]
+        cut: list[int] = []
+        whole: list[tuple[int, int]] = []
+        for base_offset, _, max_timestamp, position in self.batches(self.position_of(start_offset)):
+            if base_offset < start_offset:
+                cut.append(position)
+            else:
+                whole.append((max_timestamp, position))
+        if whole:
+            cut.append(max(whole, key=itemgetter(0))[1])  # the first of those that have it
+        return cut
 
     def whole_batches_end(self, start: int, limit: int) -> int:
         """The end of the last batch that begins at `start` or behind it and ends by `limit`."""

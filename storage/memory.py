@@ -111,17 +111,22 @@ class MemoryLog:
             for _, last_offset, max_timestamp, position in chunk.batches(start):
                 if last_offset < self.log_start_offset or max_timestamp < timestamp:
                     continue
-                if found := _first_at_or_after(chunk.batch(position), timestamp):
-                    return OffsetAndTime(max(found.offset, self.log_start_offset), found.timestamp)
+                found = _first_at_or_after(chunk.batch(position), timestamp, self.log_start_offset)
+                if found:
+                    return found
         return None
 
     def max_timestamp(self) -> OffsetAndTime | None:
         """The first record that has the largest timestamp."""
-        if self.log_start_offset == self.end_offset:
-            return None
-        newest = max(chunk.max_timestamp for chunk in self._chunks)
-        chunk = next(chunk for chunk in self._chunks if chunk.max_timestamp == newest)
-        return _newest(chunk.batch(chunk.position_at_or_after(newest)))
+        newest: OffsetAndTime | None = None
+        for chunk in self._chunks:
+            if newest and chunk.max_timestamp <= newest.timestamp:
+                continue
+            for position in chunk.positions_of_newest(self.log_start_offset):
+                found = _newest(chunk.batch(position), self.log_start_offset)
+                if found and (newest is None or found.timestamp > newest.timestamp):
+                    newest = found
+        return newest
 
     def trim(self, offset: int) -> None:
         """Move the log start offset up to `offset`; chunks wholly below it go back to the pool."""
@@ -165,23 +170,23 @@ class MemoryLog:
         return chunk.base_position + chunk.position_of(offset)
 
 
-def _first_at_or_after(batch: memoryview, timestamp: int) -> OffsetAndTime | None:
-    """In a batch whose header promises one; the batch itself where its records cannot be read."""
+def _first_at_or_after(batch: memoryview, timestamp: int, start: int) -> OffsetAndTime | None:
+    """The batch itself where its records cannot be read: its header promises one."""
     try:
-        found = first_record_at_or_after(batch, timestamp)
+        found = first_record_at_or_after(batch, timestamp, from_offset=start)
     except Malformed:
-        return _batch_itself(batch)
+        return _batch_itself(batch, start)
     return OffsetAndTime(*found) if found else None
 
 
-def _newest(batch: memoryview) -> OffsetAndTime | None:
+def _newest(batch: memoryview, start: int) -> OffsetAndTime | None:
     try:
-        found = record_with_max_timestamp(batch)
+        found = record_with_max_timestamp(batch, from_offset=start)
     except Malformed:
-        return _batch_itself(batch)
+        return _batch_itself(batch, start)
     return OffsetAndTime(*found) if found else None
 
 
-def _batch_itself(batch: memoryview) -> OffsetAndTime:
+def _batch_itself(batch: memoryview, start: int) -> OffsetAndTime:
     header = parse_header(batch)
-    return OffsetAndTime(header.base_offset, header.max_timestamp)
+    return OffsetAndTime(max(header.base_offset, start), header.max_timestamp)

@@ -1,5 +1,6 @@
 """Record batches by hand, sharing nothing with the code under test."""
 
+import gzip
 from collections.abc import Sequence
 from struct import pack
 
@@ -41,17 +42,24 @@ def batch(
     attributes: int = 0,
     magic: int = 2,
     wrong_crc: bool = False,
+    times: Sequence[int] | None = None,
+    is_gzip: bool = False,
 ) -> bytes:
-    """The batch that the spec writes as [first-last]: a record a sequence, across the wrap too."""
+    """The batch that the spec writes as [first-last]: a record a sequence, across the wrap too.
+
+    `times` are the records' own, one each.
+    """
     length = (last - first) % 2**31 + 1
     values = values or [b"value %d" % ((first + at) % 2**31) for at in range(length)]
-    records = b"".join(record(at, key, value) for at, value in enumerate(values))
-    time = now_ms() if timestamp is None else timestamp
-    stated = len(values) if count is None else count
-    tail = pack(
-        ">hiqqqhii", attributes, len(values) - 1, time, time, producer_id, epoch, first, stated
+    times = times or [now_ms() if timestamp is None else timestamp] * len(values)
+    records = b"".join(
+        record(at, key, value, times[at] - times[0]) for at, value in enumerate(values)
     )
-    tail += records
+    stated = len(values) if count is None else count
+    codec = 1 if is_gzip else 0
+    tail = pack(">hiqq", attributes | codec, len(values) - 1, times[0], max(times))
+    tail += pack(">qhii", producer_id, epoch, first, stated)
+    tail += gzip.compress(records) if is_gzip else records
     head = pack(">ibI", -1, magic, crc32c(tail) ^ wrong_crc)
     return pack(">qi", base_offset, len(head) + len(tail)) + head + tail
 

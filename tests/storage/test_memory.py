@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from minibroker.protocol.types import ZERO_TOPIC_ID
 from minibroker.storage.chunks import LARGEST_CHUNK_BYTES, SMALLEST_CHUNK_BYTES
-from minibroker.storage.engine import StorageFailed
+from minibroker.storage.engine import OffsetAndTime, StorageFailed
 from minibroker.storage.memory import MemoryEngine, MemoryLog
 from tests.batches import batch
 
@@ -26,7 +26,7 @@ class Stored(NamedTuple):
 
     base_offset: int
     records: int
-    timestamp: int
+    times: tuple[int, ...]
     data: bytes
 
     @property
@@ -45,19 +45,21 @@ class MemoryLogMachine(RuleBasedStateMachine):
         self.held: list[tuple[memoryview, bytes]] = []
 
     @rule(
-        count=st.integers(1, 3),
+        times=st.lists(st.integers(-3, 50), min_size=1, max_size=3),
         size=st.sampled_from([10, 300, 5000, 15_000]),
-        timestamp=st.integers(1, 50),
+        is_gzip=st.booleans(),
     )
-    def append(self, count: int, size: int, timestamp: int) -> None:
-        sent = batch(0, count - 1, values=[bytes([size % 251]) * size] * count, timestamp=timestamp)
+    def append(self, times: list[int], size: int, is_gzip: bool) -> None:
+        count = len(times)
+        values = [bytes([size % 251]) * size] * count
+        sent = batch(0, count - 1, values=values, times=times, is_gzip=is_gzip)
         try:
-            offset = self.log.append(memoryview(sent), count, timestamp)
+            offset = self.log.append(memoryview(sent), count, max(times))
         except StorageFailed:
             assert len(sent) > LIMIT_BYTES
             return
         assert offset == self.end
-        self.stored.append(Stored(offset, count, timestamp, sent))
+        self.stored.append(Stored(offset, count, tuple(times), sent))
         self.end += count
         # What the limit took was the oldest.
         self.stored = [one for one in self.stored if one.end > self.log.log_start_offset]
@@ -94,16 +96,36 @@ class MemoryLogMachine(RuleBasedStateMachine):
         view, content = self.held.pop()
         assert view == content
 
-    @rule(timestamp=st.integers(0, 60))
+    @precondition(lambda self: self.stored)
+    @rule(data=st.data())
+    def read_to_an_end(self, data: st.DataObject) -> None:
+        """What is acknowledged is whole batches; nothing behind them is read."""
+        end = data.draw(st.sampled_from(self.stored)).base_offset
+        offset = data.draw(st.integers(self.log.log_start_offset, self.end))
+        expected = [one for one in self.stored if one.end > offset and one.base_offset < end]
+        got = b"".join(self.log.read(offset, 1 << 20, end))
+        assert len(got) == sum(len(one.data) for one in expected if offset < end)
+
+    def readable(self) -> list[tuple[int, int]]:
+        """(time, offset) of every record."""
+        return [
+            (time, one.base_offset + at)
+            for one in self.stored
+            for at, time in enumerate(one.times)
+            if one.base_offset + at >= self.log.log_start_offset
+        ]
+
+    @rule(timestamp=st.integers(-5, 60))
     def look_up(self, timestamp: int) -> None:
         found = self.log.offset_at_or_after(timestamp)
-        expected = next((one for one in self.stored if one.timestamp >= timestamp), None)
-        if expected is None:
-            assert found is None
-        else:
-            assert found is not None
-            start = max(expected.base_offset, self.log.log_start_offset)
-            assert (found.offset, found.timestamp) == (start, expected.timestamp)
+        expected = next((one for one in self.readable() if one[0] >= timestamp), None)
+        assert (found and (found.timestamp, found.offset)) == expected
+
+    @rule()
+    def look_up_the_newest(self) -> None:
+        found = self.log.max_timestamp()
+        expected = max(self.readable(), key=lambda one: one[0], default=None)
+        assert (found and (found.timestamp, found.offset)) == expected
 
     @rule(offset=st.integers(0, 60))
     def trim(self, offset: int) -> None:
@@ -208,3 +230,36 @@ def test_bytes_between_are_those_of_the_batches(sizes: list[int], at: int) -> No
 
     assert log.bytes_between(start, len(sizes)) == sum(len(one) for one in stored[start:])
     assert log.bytes_between(0, start) == sum(len(one) for one in stored[:start])
+
+
+def test_what_cannot_be_read_is_found_by_what_its_header_says() -> None:
+    log = make_log(MemoryEngine(LIMIT_BYTES))
+    log.append(memoryview(batch(0, 1, times=[3, 8])[:61] + b"not a record"), 2, 8)
+    log.trim(1)
+
+    assert log.offset_at_or_after(5) == OffsetAndTime(1, 8)
+    assert log.max_timestamp() == OffsetAndTime(1, 8)
+
+
+def test_a_batch_larger_than_the_largest_chunk_has_one_of_its_own_that_is_not_kept() -> None:
+    engine = MemoryEngine(8 * LARGEST_CHUNK_BYTES)
+    log = make_log(engine)
+    append(log, 2 * LARGEST_CHUNK_BYTES)
+    allocated = engine.pool.allocated_bytes
+    assert len(b"".join(log.read(0, 1, 1))) > 2 * LARGEST_CHUNK_BYTES
+
+    log.trim(1)
+
+    assert allocated > 2 * LARGEST_CHUNK_BYTES
+    assert engine.pool.allocated_bytes == 0
+
+
+def test_what_was_deleted_is_not_found_by_its_time() -> None:
+    log = make_log(MemoryEngine(LIMIT_BYTES))
+    log.append(memoryview(batch(0, 3, times=[10, 99, 5, 20], is_gzip=True)), 4, 99)
+    log.append(memoryview(batch(0, 0, times=[30])), 1, 30)
+    log.trim(2)
+
+    assert log.offset_at_or_after(8) == OffsetAndTime(3, 20)
+    assert log.offset_at_or_after(50) is None
+    assert log.max_timestamp() == OffsetAndTime(4, 30)
