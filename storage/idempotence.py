@@ -121,6 +121,8 @@ class Refused(NamedTuple):
     row: int
     error_code: ErrorCode
     message: str
+    is_early: bool = False
+    """Batches before it are missing; its client sends it again, or everything anew."""
 
 
 Verdict = Accepted | Duplicate | Refused
@@ -186,6 +188,7 @@ def _decide_unknown(
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
         f"expected base sequence 0, got {base} (producer {producer_id} epoch {producer_epoch}"
         f" has written nothing here: earlier batches were lost or are still on their way)",
+        is_early=True,
     )
 
 
@@ -257,4 +260,5 @@ def _out_of_order(
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
         f"expected base sequence {expected}, got {got}"
         f" (producer {producer_id} epoch {producer_epoch}, window {window})",
+        is_early=is_lower_sequence(expected, got),
     )

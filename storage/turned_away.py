@@ -3,6 +3,8 @@
 from collections.abc import Set
 from typing import NamedTuple
 
+from .idempotence import is_lower_sequence
+
 MAX_BASES = 10_000
 """Bases remembered of one connection; the oldest is forgotten first."""
 
@@ -21,10 +23,12 @@ class ProducerHere(NamedTuple):
 
 
 class TurnedAway:
-    """The bases a connection had answered with 3, 7, 45 by row 9, 56 or 100, not settled since.
+    """The bases of batches that this connection has sent and will send again: not settled since.
 
-    Kept for each connection and dropped with it: by any connection, a zombie's batches would hold
-    back a healthy producer (spec: "No other explanation holds while …").
+    Turned away are those answered with 3 or 100, 7, 56 or 2, with 45 because they were early, and
+    with 10 where they can be split. Kept for each connection and dropped with it: by any
+    connection, a zombie's batches would hold back a healthy producer (spec: "No other explanation
+    holds while …").
     """
 
     __slots__ = ("_bases", "_order")
@@ -44,8 +48,16 @@ class TurnedAway:
         if len(self._order) > MAX_BASES:
             self.settle(*next(iter(self._order)))
 
+    def written(self, producer: ProducerHere, base: int) -> None:
+        """The batch is in the log, and with it whatever lower one was awaited: it came another way,
+        and its client may have been told so by this one's success.
+        """
+        for awaited in tuple(self.bases(producer)):
+            if awaited == base or is_lower_sequence(awaited, base):
+                self.settle(producer, awaited)
+
     def settle(self, producer: ProducerHere, base: int) -> None:
-        """The batch was written, or refused for good."""
+        """The batch comes no more."""
         if self._order.pop((producer, base), self) is self:
             return
         bases = self._bases[producer]

@@ -1,22 +1,25 @@
 """Idempotent producers of five libraries, as far as they react to a broker's answers.
 
-Each has some batches of one record to send to one partition, and keeps those that no answer has
-settled, in order. What they have in common is in `Producer`.
+Each has some batches to send to one partition, and keeps those that no answer has settled, in
+order. What they have in common is in `Producer`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 Answer = int | None
 """A Kafka error code, or nothing: the connection was cut before the answer came."""
 
 OUT_OF_ORDER, FENCED, TOO_LARGE = 45, 47, 10
+AGAIN = (2, 3, 56)
+"""What each of them sends again, unchanged: corrupt on its way, no such topic, not stored."""
 
 
 @dataclass
 class Batch:
-    """A batch on its way; its number is what it holds."""
+    """A batch on its way, and the numbers that its records hold."""
 
-    number: int
+    numbers: tuple[int, ...]
     producer_id: int
     epoch: int
     sequence: int
@@ -27,11 +30,15 @@ class Producer:
 
     in_flight = 5
 
-    def __init__(self, producer_id: int, batches: int, fresh_id: int) -> None:
+    def __init__(self, producer_id: int, sizes: Sequence[int], fresh_id: int) -> None:
         self.producer_id = producer_id
         self.fresh_id = fresh_id
         self.epoch = 0
-        self.pending = [Batch(at, producer_id, 0, at) for at in range(batches)]
+        starts = [sum(sizes[:at]) for at in range(len(sizes))]
+        self.pending = [
+            Batch(tuple(range(start, start + size)), producer_id, 0, start)
+            for start, size in zip(starts, sizes, strict=True)
+        ]
         self.acknowledged: list[int] = []
         self.is_dead = False
         self.is_due_anew = False
@@ -45,7 +52,7 @@ class Producer:
         for batch, answer in zip(sent, answers, strict=True):
             if self.is_dead:
                 return
-            if batch not in self.pending or answer is None or answer in (3, 56):
+            if batch not in self.pending or answer is None or answer in AGAIN:
                 continue
             if answer == 0:
                 self.pending.remove(batch)
@@ -57,8 +64,8 @@ class Producer:
             self.start_anew()
 
     def acknowledge(self, batch: Batch) -> None:
-        """The user is told that it is stored."""
-        self.acknowledged.append(batch.number)
+        """The user is told that its records are stored."""
+        self.acknowledged.extend(batch.numbers)
 
     def refused(self, batch: Batch, answer: int) -> None:
         """An answer that is neither success nor "again"."""
@@ -75,18 +82,27 @@ class Producer:
 
     def renumber(self) -> None:
         """Number what is pending from 0 on."""
-        self.pending = [
-            Batch(batch.number, self.producer_id, self.epoch, at)
-            for at, batch in enumerate(self.pending)
-        ]
+        sequence = 0
+        for at, batch in enumerate(self.pending):
+            self.pending[at] = Batch(batch.numbers, self.producer_id, self.epoch, sequence)
+            sequence += len(batch.numbers)
 
 
 class Java(Producer):
-    """Retries 45 until it is next in line, then raises the epoch; so it does behind a failure."""
+    """Retries 45 until it is next in line, then raises the epoch; so it does behind a failure.
+
+    What is too large it splits, if it can; the parts have the sequences of the whole.
+    """
 
     def refused(self, batch: Batch, answer: int) -> None:
         if answer == OUT_OF_ORDER:
             self.is_due_anew |= self.is_first(batch)
+        elif answer == TOO_LARGE and len(batch.numbers) > 1:
+            at = self.pending.index(batch)
+            self.pending[at : at + 1] = [
+                Batch((number,), batch.producer_id, batch.epoch, batch.sequence + part)
+                for part, number in enumerate(batch.numbers)
+            ]
         else:
             self.pending.remove(batch)
             self.is_due_anew = True
@@ -96,7 +112,7 @@ class Librdkafka(Producer):
     """45 at the head of the line is fatal; a later success acknowledges what came before."""
 
     def acknowledge(self, batch: Batch) -> None:
-        for earlier in [one for one in self.pending if one.number < batch.number]:
+        for earlier in [one for one in self.pending if one.numbers < batch.numbers]:
             self.pending.remove(earlier)
             super().acknowledge(earlier)
         super().acknowledge(batch)

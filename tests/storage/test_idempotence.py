@@ -1,105 +1,23 @@
 """The rules, row by row and explanation by explanation, against a partition of a real catalog."""
 
 import logging
-import random
 from typing import NamedTuple
 
 import pytest
 
-from minibroker.storage.catalog import Catalog, Defaults
-from minibroker.storage.idempotence import Circumstances, Explanation, Gap, decide, explain
-from minibroker.storage.memory import MemoryEngine
-from minibroker.storage.outcome import NotWritten, Written
-from minibroker.storage.partition import Sender, note_turned_away
-from minibroker.storage.producer_ids import ProducerIds
-from minibroker.storage.producers import YOUNGEST_EVICTED_MS, ProducerLimits
+from minibroker.storage.idempotence import (
+    MAX_GAP_BASES,
+    Circumstances,
+    Explanation,
+    Gap,
+    decide,
+    explain,
+    gap_after,
+)
+from minibroker.storage.producers import YOUNGEST_EVICTED_MS
 from minibroker.storage.turned_away import TurnedAway
-from tests.batches import batch
 
-NOW_MS = 1_800_000_000_000
-DAY_MS = 86_400_000
-GAP_MS = 300_000
-OUT_OF_ORDER = (45, -1)
-FENCED = (47, -1)
-
-
-class World:
-    """One topic of a catalog, a clock, and connections to send on."""
-
-    def __init__(self, max_producers: int = 1000) -> None:
-        self.ids = ProducerIds(5000, lambda start, end: None)
-        limits = ProducerLimits(DAY_MS, max_producers, GAP_MS)
-        self.catalog = Catalog(
-            MemoryEngine(1 << 24), self.ids, Defaults({}, limits), random.Random(1).randbytes
-        )
-        self.now_ms = NOW_MS
-        self.connection = TurnedAway()
-        self.catalog.create("t", 1, {})
-
-    def send(
-        self,
-        first: int,
-        last: int,
-        producer_id: int = 7,
-        epoch: int = 0,
-        *,
-        on: TurnedAway | None = None,
-        size: int = 1,
-        timestamp: int | None = None,
-    ) -> tuple[int, int]:
-        """(error code, base offset) of [first-last]; 3 where the topic is not there."""
-        count = (last - first) % 2**31 + 1
-        sent = memoryview(
-            batch(
-                first,
-                last,
-                producer_id=producer_id,
-                epoch=epoch,
-                values=[bytes(size)] * count,
-                timestamp=self.now_ms if timestamp is None else timestamp,
-            )
-        )
-        turned_away = self.connection if on is None else on
-        topic = self.catalog.find("t")
-        if topic is None:
-            note_turned_away(turned_away, "t", 0, sent)
-            return 3, -1
-        outcome = topic.partitions[0].append(sent, Sender(9, turned_away), self.now_ms)
-        if isinstance(outcome, Written):
-            return 0, outcome.base_offset
-        assert isinstance(outcome, NotWritten)
-        assert outcome.message
-        return int(outcome.error_code), -1
-
-    def issued(self) -> int:
-        return self.ids.allocate()
-
-    def delete(self) -> None:
-        topic = self.catalog.find("t")
-        assert topic
-        self.catalog.delete(topic)
-
-    def recreate(self) -> None:
-        self.delete()
-        self.catalog.create("t", 1, {})
-
-    def configure(self, **settings: str) -> None:
-        topic = self.catalog.find("t")
-        assert topic
-        self.catalog.alter(
-            topic, {name.replace("_", "."): value for name, value in settings.items()}
-        )
-
-    @property
-    def producers(self) -> int:
-        topic = self.catalog.find("t")
-        assert topic
-        return len(topic.partitions[0].producers)
-
-
-@pytest.fixture
-def world() -> World:
-    return World()
+from .world import DAY_MS, FENCED, GAP_MS, OUT_OF_ORDER, World
 
 
 def test_row_0_without_a_producer_id_everything_is_written_and_nothing_kept(world: World) -> None:
@@ -196,17 +114,6 @@ def test_row_8_below_the_floor_once_an_entry_has_expired(world: World) -> None:
     assert world.send(1, 1, third) == OUT_OF_ORDER
 
 
-def test_an_entry_expires_by_the_brokers_clock_and_not_by_timestamps(world: World) -> None:
-    issued = world.issued()
-    world.send(0, 0, issued, timestamp=1)
-    world.now_ms += DAY_MS - 1
-    assert world.send(0, 0, issued, timestamp=1) == (0, 0)
-    assert world.producers == 1
-
-    world.now_ms += 1
-    assert world.send(0, 0, issued, timestamp=1) == (0, 1), "its retry is written again by now"
-
-
 def test_row_8_below_the_floor_once_an_entry_was_evicted() -> None:
     world = World(max_producers=2)
     first, second, third, fourth = (world.issued() for _ in range(4))
@@ -219,19 +126,6 @@ def test_row_8_below_the_floor_once_an_entry_was_evicted() -> None:
     assert world.producers == 2
     assert world.send(1, 1, first) == (0, 3)
     assert world.send(1, 1, fourth) == OUT_OF_ORDER
-
-
-def test_a_young_entry_never_goes_and_one_line_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    world = World(max_producers=2)
-    ids = [world.issued() for _ in range(5)]
-
-    for producer_id in ids:
-        world.send(0, 0, producer_id)
-
-    assert world.producers == 5
-    for producer_id, offset in zip(ids, range(5), strict=True):
-        assert world.send(0, 0, producer_id) == (0, offset)
-    assert len([r for r in caplog.records if "max.producers.per.partition" in r.getMessage()]) == 1
 
 
 @pytest.mark.parametrize(
@@ -369,79 +263,6 @@ def test_a_gap_that_is_being_retried_is_never_waited_out(world: World, again: in
     assert world.send(6, 6, issued, epoch=1) == OUT_OF_ORDER, "a new epoch waits anew"
 
 
-def test_nothing_is_explained_while_a_lower_base_was_turned_away_on_the_connection(
-    world: World,
-) -> None:
-    """A foreign id's two batches meet the gap between delete and create."""
-    world.delete()
-    assert world.send(0, 4, producer_id=12) == (3, -1)
-    assert world.send(5, 9, producer_id=12) == (3, -1)
-    world.catalog.create("t", 1, {})
-
-    assert world.send(5, 9, producer_id=12) == OUT_OF_ORDER
-    assert world.send(5, 9, producer_id=12, on=TurnedAway()) == (0, 0), "another connection knows"
-
-
-def test_what_was_turned_away_is_settled_once_it_is_written_or_refused_for_good(
-    world: World,
-) -> None:
-    world.configure(max_message_bytes="1000")
-    topic = world.catalog.find("t")
-    assert topic
-    for size in (1, 2000):
-        world.delete()
-        world.send(2, 2, producer_id=12)
-        world.catalog.create("t", 1, {"max.message.bytes": "1000"})
-        assert world.send(9, 9, producer_id=12) == OUT_OF_ORDER
-
-        world.send(2, 2, producer_id=12, size=size)
-
-        answer = world.send(9, 9, producer_id=12)
-        # Written, 2 is known and 9 a gap; refused for good, nothing lower is awaited any more.
-        assert answer == (OUT_OF_ORDER if size == 1 else (0, 0))
-        world.connection = TurnedAway()
-
-
-def test_what_another_connection_has_written_is_settled_by_its_duplicate(world: World) -> None:
-    world.delete()
-    world.send(3, 3, producer_id=12)
-    world.catalog.create("t", 1, {})
-    assert world.send(3, 3, producer_id=12, on=TurnedAway()) == (0, 0)
-
-    assert world.send(3, 3, producer_id=12) == (0, 0)
-
-    assert not world.connection
-
-
-def test_a_failed_append_turns_a_batch_away_and_changes_nothing() -> None:
-    world = World()
-    topic = world.catalog.find("t")
-    assert topic
-    world.catalog.alter(topic, {"max.message.bytes": str(1 << 25)})
-
-    assert world.send(0, 0, producer_id=12, size=(1 << 24) + 1) == (56, -1)
-    assert world.producers == 0
-    assert world.send(1, 1, producer_id=12) == OUT_OF_ORDER
-    assert world.send(0, 0, producer_id=12) == (0, 0)
-    assert world.send(1, 1, producer_id=12) == (0, 1)
-
-
-def test_a_failed_append_of_a_known_producer_holds_back_in_a_recreated_topic() -> None:
-    """Found by the model in tests/models: restarted empty, append fails, topic recreated."""
-    world = World()
-    topic = world.catalog.find("t")
-    assert topic
-    world.catalog.alter(topic, {"max.message.bytes": str(1 << 25)})
-    world.send(0, 0, producer_id=12)
-    assert world.send(1, 1, producer_id=12, size=(1 << 24) + 1) == (56, -1)
-
-    world.recreate()
-
-    assert world.send(2, 2, producer_id=12) == OUT_OF_ORDER
-    assert world.send(1, 1, producer_id=12) == (0, 0)
-    assert world.send(2, 2, producer_id=12) == (0, 1)
-
-
 def test_decide_is_a_function_of_its_arguments_alone() -> None:
     around = Circumstances(
         is_foreign=False,
@@ -459,3 +280,16 @@ def test_decide_is_a_function_of_its_arguments_alone() -> None:
     assert explain(0, 5, around._replace(now_ms=9)) is None
     assert explain(0, 5, around._replace(is_foreign=True, now_ms=9)) is Explanation.FOREIGN
     assert decide(None, 1, 0, 5, 5, around) == decide(None, 1, 0, 5, 5, around)
+
+
+def test_a_gap_of_too_many_bases_counts_as_retried() -> None:
+    gap = gap_after(None, 0, 1, now_ms=0)
+    for base in range(2, MAX_GAP_BASES + 1):
+        gap = gap_after(gap, 0, base, now_ms=1)
+    assert not gap.is_retried
+
+    gap = gap_after(gap, 0, MAX_GAP_BASES + 1, now_ms=1)
+
+    assert gap.is_retried
+    assert len(gap.bases) == MAX_GAP_BASES
+    assert gap.first_answered_ms == 0

@@ -5,7 +5,6 @@ is for the oracle to say. A run in which a row or an explanation never came up f
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,200 +20,12 @@ from hypothesis.stateful import (
 
 from minibroker.storage.turned_away import TurnedAway
 
-from .test_idempotence import DAY_MS, GAP_MS, World
+from .oracle import RING, Known, Oracle
+from .world import DAY_MS, GAP_MS, World
 
-RING = 2147483648
 LIMIT = 3000
 FOREIGN = (101, 102)
 ISSUED = (5000, 5001, 5002)
-
-
-@dataclass
-class Known:
-    """A producer's entry: batches as (first, last, offset), the newest last."""
-
-    epoch: int
-    batches: list[tuple[int, int, int]]
-    at_ms: int
-
-    @property
-    def next(self) -> int:
-        last = self.batches[-1][1]
-        return 0 if last == RING - 1 else last + 1
-
-
-@dataclass
-class Waiting:
-    """What row 9 has met."""
-
-    epoch: int
-    since_ms: int
-    first: int
-    seen: set[int]
-    is_retried: bool = False
-
-
-@dataclass
-class Incarnation:
-    """The topic as it is now."""
-
-    floor: int
-    known: dict[int, Known] = field(default_factory=dict)
-    former: dict[int, Known] = field(default_factory=dict)
-    behind: dict[int, tuple[int, set[int]]] = field(default_factory=dict)
-    gaps: dict[int, Waiting] = field(default_factory=dict)
-    end: int = 0
-
-
-def is_before(one: int, other: int) -> bool:
-    distance = (other - one) % RING
-    return 0 < distance < RING // 2
-
-
-class Oracle:
-    """The rules, from the words of the specification."""
-
-    def __init__(self) -> None:
-        self.now_ms = 0
-        self.topic: Incarnation | None = Incarnation(floor=0)
-        self.kept = Incarnation(floor=0)
-        self.rows: Counter[str] = Counter()
-
-    def expire(self) -> None:
-        if self.topic is None:
-            return
-        for producer, known in list(self.topic.known.items()):
-            if self.now_ms - known.at_ms >= DAY_MS:
-                del self.topic.known[producer]
-                self.topic.floor = max(self.topic.floor, producer + 1)
-
-    def send(
-        self,
-        producer: int,
-        epoch: int,
-        first: int,
-        last: int,
-        awaited: set[tuple[int, int, int]],
-        *,
-        is_too_large: bool,
-    ) -> tuple[int, int]:
-        topic = self.topic
-        here = (producer, epoch, first)
-        if topic is None:
-            awaited.add(here)
-            return 3, -1
-        self.expire()
-        known = topic.known.get(producer)
-        row, offset = self.judge(topic, known, producer, epoch, first, last, awaited)
-        self.rows[row] += 1
-        if row == "1":
-            awaited.discard(here)
-            return 0, offset
-        is_single = first == last
-        accepts = row in ("3", "5", "7") or row.startswith("8")
-        if is_too_large:
-            if is_single:
-                awaited.discard(here)
-                if accepts and known is None:
-                    seen_epoch, bases = topic.behind.get(producer, (epoch, set()))
-                    if seen_epoch != epoch:
-                        bases = set()
-                    topic.behind[producer] = (epoch, bases | {(last + 1) % RING})
-            return 10, -1
-        if not accepts:
-            if row == "9":
-                awaited.add(here)
-                self.note_gap(topic, producer, epoch, first)
-            return (47 if row == "2" else 45), -1
-        awaited.discard(here)
-        offset = topic.end
-        topic.end += (last - first) % RING + 1
-        older = known.batches if known and known.epoch == epoch else []
-        topic.known[producer] = Known(epoch, [*older, (first, last, offset)][-5:], self.now_ms)
-        if known is None:
-            topic.behind.pop(producer, None)
-            topic.gaps.pop(producer, None)
-        return 0, offset
-
-    def judge(
-        self,
-        topic: Incarnation,
-        known: Known | None,
-        producer: int,
-        epoch: int,
-        first: int,
-        last: int,
-        awaited: set[tuple[int, int, int]],
-    ) -> tuple[str, int]:
-        if known is not None:
-            if epoch < known.epoch:
-                return "2", -1
-            if epoch > known.epoch:
-                return ("3" if first == 0 else "4"), -1
-            for stored in known.batches:
-                if stored[:2] == (first, last):
-                    return "1", stored[2]
-            return ("5" if first == known.next else "6"), -1
-        if first == 0:
-            return "7", -1
-        return self.explain(topic, producer, epoch, first, awaited), -1
-
-    def explain(
-        self,
-        topic: Incarnation,
-        producer: int,
-        epoch: int,
-        first: int,
-        awaited: set[tuple[int, int, int]],
-    ) -> str:
-        gap = topic.gaps.get(producer)
-        if gap and gap.epoch == epoch and not gap.is_retried:
-            is_retry = first in gap.seen or is_before(first, gap.first)
-            if not is_retry and self.now_ms - gap.since_ms >= GAP_MS:
-                return "8 waited out"
-        if any(one[:2] == (producer, epoch) and is_before(one[2], first) for one in awaited):
-            return "9"
-        former = topic.former.get(producer)
-        is_forgotten = former is not None and self.now_ms - former.at_ms >= DAY_MS
-        if is_forgotten:
-            former = None
-        if producer in FOREIGN:
-            return "8 foreign"
-        if producer < topic.floor or is_forgotten:
-            return "8 below the floor"
-        goes_on = (former.next, *(stored[0] for stored in former.batches)) if former else ()
-        if former and former.epoch == epoch and first in goes_on:
-            return "8 continues"
-        seen_epoch, bases = topic.behind.get(producer, (epoch, set()))
-        if seen_epoch == epoch and first in bases:
-            return "8 behind a refusal"
-        return "9"
-
-    def note_gap(self, topic: Incarnation, producer: int, epoch: int, first: int) -> None:
-        gap = topic.gaps.get(producer)
-        if gap is None or gap.epoch != epoch:
-            topic.gaps[producer] = Waiting(epoch, self.now_ms, first, {first})
-            return
-        if first in gap.seen or is_before(first, gap.first):
-            gap.is_retried = True
-        gap.seen.add(first)
-
-    def delete(self) -> None:
-        topic = self.topic
-        assert topic
-        self.kept = Incarnation(
-            floor=max(topic.floor, self.kept.floor),
-            former={**self.kept.former, **topic.known},
-            behind={**self.kept.behind, **topic.behind},
-        )
-        self.topic = None
-
-    def create(self) -> None:
-        kept = self.kept
-        self.topic = Incarnation(
-            floor=kept.floor, former=dict(kept.former), behind=dict(kept.behind)
-        )
-
 
 ROWS: Counter[str] = Counter()
 
@@ -225,6 +36,7 @@ EXPECTED_ROWS = {
     "8 continues",
     "8 behind a refusal",
     "8 waited out",
+    "corrupt",
 }
 
 producers = st.sampled_from(FOREIGN + ISSUED)
@@ -241,7 +53,7 @@ class Lives(RuleBasedStateMachine):
         self.world.configure(max_message_bytes=str(LIMIT))
         for _ in ISSUED:
             self.world.issued()
-        self.oracle = Oracle()
+        self.oracle = Oracle(frozenset(FOREIGN), DAY_MS, GAP_MS)
         self.oracle.now_ms = self.world.now_ms
         self.connections = [TurnedAway(), TurnedAway()]
         self.awaited: list[set[tuple[int, int, int]]] = [set(), set()]
@@ -257,6 +69,7 @@ class Lives(RuleBasedStateMachine):
         connection: int,
         *,
         is_too_large: bool = False,
+        is_corrupt: bool = False,
     ) -> None:
         first %= RING
         last = (first + count - 1) % RING
@@ -267,9 +80,16 @@ class Lives(RuleBasedStateMachine):
             epoch,
             on=self.connections[connection],
             size=LIMIT if is_too_large else 1,
+            wrong_crc=is_corrupt,
         )
         expected = self.oracle.send(
-            producer, epoch, first, last, self.awaited[connection], is_too_large=is_too_large
+            producer,
+            epoch,
+            first,
+            last,
+            self.awaited[connection],
+            is_too_large=is_too_large,
+            is_corrupt=is_corrupt,
         )
         assert got == expected, (producer, epoch, first, last)
 
@@ -339,6 +159,26 @@ class Lives(RuleBasedStateMachine):
     def row_8_refused_for_its_size(self, producer: int, first: int, count: int) -> None:
         self.send(producer, self.epoch_of(producer), first, count, 0, is_too_large=True)
 
+    @rule(producer=producers, connection=connections)
+    def two_batches_in_flight_of_which_one_is_turned_away(
+        self, producer: int, connection: int
+    ) -> None:
+        """And once the topic is there anew, the second one comes first."""
+        known = self.known(producer)
+        epoch, first = (known.epoch, known.next) if known else (0, 0)
+        self.send(producer, epoch, first, 1, connection, is_corrupt=True)
+        self.send(producer, epoch, first + 2, 1, connection)
+        if self.oracle.topic:
+            self.delete()
+        self.create()
+        self.send(producer, epoch, first + 2, 1, connection)
+
+    @rule(producer=producers, first=st.integers(0, 3), count=counts, connection=connections)
+    def a_batch_arrives_corrupt(
+        self, producer: int, first: int, count: int, connection: int
+    ) -> None:
+        self.send(producer, self.epoch_of(producer), first, count, connection, is_corrupt=True)
+
     @rule(producer=st.sampled_from(ISSUED), chain=st.integers(1, 2), connection=connections)
     def row_8_behind_refusals(self, producer: int, chain: int, connection: int) -> None:
         epoch = self.epoch_of(producer)
@@ -364,6 +204,9 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self.oracle.topic is not None)
     @rule()
     def the_topic_is_deleted(self) -> None:
+        self.delete()
+
+    def delete(self) -> None:
         self.oracle.expire()
         topic = self.world.catalog.find("t")
         assert topic
@@ -374,6 +217,9 @@ class Lives(RuleBasedStateMachine):
     @precondition(lambda self: self.oracle.topic is None)
     @rule()
     def the_topic_is_created(self) -> None:
+        self.create()
+
+    def create(self) -> None:
         self.world.catalog.create("t", 1, {"max.message.bytes": str(LIMIT)})
         self.oracle.create()
 
