@@ -2,7 +2,7 @@
 
  step        condition                                                        answer
  ----------  ---------------------------------------------------------------  ----------------------
- frame       records are not null, not of magic 0 or 1, exactly one batch     87 INVALID_RECORD
+ frame       neither null nor empty, not of magic 0 or 1, exactly one batch   87 INVALID_RECORD
              no other magic, no broken length                                 2 CORRUPT_MESSAGE
              a known codec; zstd not below Produce v7                         76 UNSUPPORTED_...
              base_offset is 0                                                 87
@@ -11,7 +11,8 @@
  content     last_offset_delta + 1 == records_count > 0; no control bit;      87
              with a producer id an epoch and a base sequence;
              a count that is plausible for the bytes
- timestamps  the first and the largest within message.timestamp.*.max.ms      32 INVALID_TIMESTAMP
+ timestamps  the producer's own; the first and the largest within             32 INVALID_TIMESTAMP
+             message.timestamp.*.max.ms
  records     no null key on a compacted topic; all of them with               87, record_errors
              record.validation = full
 
@@ -68,8 +69,9 @@ def _corrupt(message: str) -> NotWritten:
 
 def frame_problem(records: memoryview | None, api_version: int) -> NotWritten | None:
     """Whether this is exactly one whole batch of magic 2 that this Produce version may carry."""
-    if records is None:
-        return _invalid("expected one record batch, got null records")
+    if not records:
+        what = "null records" if records is None else "none"
+        return _invalid(f"expected one record batch, got {what}")
     size = len(records)
     if size <= MAGIC_AT:
         return _corrupt(f"expected one record batch, got {size} bytes")
@@ -147,6 +149,10 @@ def timestamp_problem(
     records: memoryview, fields: Fields, config: TopicConfig, now_ms: int
 ) -> NotWritten | None:
     """Whether the first and the largest timestamp are near enough to the broker's clock."""
+    if fields[5] & LOG_APPEND_TIME:
+        # Kafka lets it pass, and clears the bit, where the topic is CreateTime and the time right.
+        message = "producers may not set the timestamp type LogAppendTime"
+        return NotWritten(ErrorCode.INVALID_TIMESTAMP, message, (RecordProblem(0, message),))
     if config.is_log_append_time:
         return None
     earliest = now_ms - config.timestamp_before_max_ms
@@ -155,10 +161,6 @@ def timestamp_problem(
     def is_wrong(timestamp: int) -> bool:
         return timestamp != NO_TIMESTAMP and not earliest <= timestamp <= latest
 
-    if fields[5] & LOG_APPEND_TIME:
-        return NotWritten(
-            ErrorCode.INVALID_TIMESTAMP, "producers may not set the timestamp type LogAppendTime"
-        )
     if not is_wrong(fields[7]) and not is_wrong(fields[8]):
         return None
     wrong = fields[7] if is_wrong(fields[7]) else fields[8]

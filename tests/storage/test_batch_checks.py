@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from struct import pack_into, unpack_from
+from typing import NamedTuple
 
 import pytest
 from fastcrc.crc32 import iscsi
@@ -23,6 +24,7 @@ LIMITS = ProducerLimits(86_400_000, 1000, 300_000)
 
 
 def partition(**overrides: str) -> Partition:
+    """One whose topic has these settings, with dots or underscores between the words."""
     settings = {name.replace("_", "."): value for name, value in overrides.items()}
     log = MemoryEngine(1 << 24).create(ZERO_TOPIC_ID, "t", 0)
     table = ProducerTable(LIMITS, FormerProducers(), "t-0")
@@ -38,73 +40,129 @@ def stored(of: Partition) -> bytes:
     return b"".join(of.log.read(0, 1 << 24, of.log.end_offset))
 
 
-# Each problem by itself, in the order in which they are to be answered: an edit of a good batch's
-# header (offset, struct code, value) and the answer. The CRC is made right again.
+class Problem(NamedTuple):
+    """One thing that is wrong with a batch, and the answer to it."""
+
+    name: str
+    answer: int
+    says: str
+    """In the message: codes alone do not tell the checks apart."""
+    edits: tuple[tuple[int, str, int], ...] = ()
+    """(offset, struct code, value) in the header; attributes are or-ed."""
+    is_behind: bool = False
+    """The edits are made once the CRC is right."""
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+ATTRIBUTES_AT = 21
+# In the order in which they are to be answered.
 PROBLEMS = (
-    ("another magic", 16, "b", 5, 2),
-    ("an unknown codec", 21, ">h", 7, 76),
-    ("a base offset", 0, ">q", 9, 87),
-    ("too large", None, "", 0, 10),
-    ("a wrong CRC", 17, ">I", 1, 2),
-    ("a count that differs", 57, ">i", 3, 87),
-    ("a wrong time", 35, ">q", NOW_MS + 10**9, 32),
+    Problem("an old magic", 87, "message format 1", ((16, "b", 1),)),
+    Problem("another magic", 2, "got magic 5", ((16, "b", 5),)),
+    Problem("bytes behind", 87, "exactly one", ((8, ">i", 100),), is_behind=True),
+    Problem("a length beyond the end", 2, "by its own length", ((8, ">i", 9999),)),
+    Problem("an unknown codec", 76, "codec 7", ((ATTRIBUTES_AT, ">h", 7),)),
+    Problem("a base offset", 87, "base offset 0", ((0, ">q", 9),)),
+    Problem("too large", 10, "max.message.bytes", settings=(("max.message.bytes", "50"),)),
+    Problem("a wrong CRC", 2, "CRC-32C", ((17, ">I", 1),), is_behind=True),
+    Problem("a count that differs", 87, "records_count 3", ((57, ">i", 3),)),
+    Problem("a control batch", 87, "control", ((ATTRIBUTES_AT, ">h", 0x20),)),
+    Problem("no sequence", 87, "base sequence -1", ((53, ">i", -1),)),
+    Problem("an impossible count", 87, "cannot be in", ((57, ">i", 99), (23, ">i", 98))),
+    Problem("the broker's time", 32, "LogAppendTime", ((ATTRIBUTES_AT, ">h", 8),)),
+    Problem("a wrong time", 32, "timestamps from", ((35, ">q", NOW_MS + 10**9),)),
+    Problem("no key", 87, "needs a key", settings=(("cleanup.policy", "compact"),)),
+    Problem("a gap", 45, "expected base sequence 0", ((53, ">i", 5),)),
 )
 
 
-def damaged(*names: str) -> bytes:
-    sent = bytearray(batch(0, 1, timestamp=NOW_MS))
-    chosen = [problem for problem in PROBLEMS if problem[0] in names]
-    for name, at, code, value, _ in chosen:
-        if at is not None and name != "a wrong CRC":
-            pack_into(code, sent, at, value)
-    pack_into(">I", sent, 17, iscsi(bytes(sent[21:])))
-    if "a wrong CRC" in names:
-        sent[17] ^= 1
-    return bytes(sent)
+def combined(*problems: Problem) -> tuple[Partition, bytes]:
+    """A topic and a batch with these problems and no other."""
+    is_keyless = any(problem.name == "no key" for problem in problems)
+    sent = bytearray(batch(0, 1, timestamp=NOW_MS, key=None if is_keyless else b"k"))
+    for is_behind in (False, True):
+        for problem in problems:
+            for at, code, value in problem.edits if problem.is_behind is is_behind else ():
+                if at == ATTRIBUTES_AT:
+                    value |= unpack_from(code, sent, at)[0]
+                pack_into(code, sent, at, value)
+        if not is_behind:
+            pack_into(">I", sent, 17, iscsi(bytes(sent[21:])))
+    settings = dict(setting for problem in problems for setting in problem.settings)
+    if any(problem.name == "bytes behind" for problem in problems):
+        pack_into(">i", sent, 8, len(sent) - 12)
+        sent += b"more"
+    return partition(**settings), bytes(sent)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=[problem[0] for problem in PROBLEMS])
-def test_each_problem_has_its_answer_and_writes_nothing(
-    problem: tuple[str, int | None, str, int, int],
-) -> None:
-    to = partition(max_message_bytes="50" if problem[0] == "too large" else "10000")
+def can_meet(one: Problem, other: Problem) -> bool:
+    """Whether a batch can have both: not where they want other values in the same place."""
+    places = {at for at, _, _ in one.edits} & {at for at, _, _ in other.edits}
+    is_count = {"a count that differs", "an impossible count"} == {one.name, other.name}
+    return not places - {ATTRIBUTES_AT} and not is_count
 
-    outcome = append(to, damaged(problem[0]))
+
+PAIRS = [pair for pair in combinations(PROBLEMS, 2) if can_meet(*pair)]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=[problem.name for problem in PROBLEMS])
+def test_each_problem_has_its_answer_and_writes_nothing(problem: Problem) -> None:
+    to, sent = combined(problem)
+
+    outcome = append(to, sent)
 
     assert isinstance(outcome, NotWritten)
-    assert outcome.error_code == problem[4]
-    assert outcome.message
+    assert outcome.error_code == problem.answer
+    assert problem.says in outcome.message
     assert to.log.end_offset == 0
     assert len(to.producers) == 0
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
-    list(combinations(PROBLEMS, 2)),
-    ids=lambda problem: problem[0] if isinstance(problem, tuple) else None,
+    ("first", "second"), PAIRS, ids=[f"{one.name}, {other.name}" for one, other in PAIRS]
 )
-def test_of_two_problems_the_earlier_one_is_answered(
-    first: tuple[str, int | None, str, int, int], second: tuple[str, int | None, str, int, int]
-) -> None:
-    names = (first[0], second[0])
-    to = partition(max_message_bytes="50" if "too large" in names else "10000")
-
-    outcome = append(to, damaged(*names))
+def test_of_two_problems_the_earlier_one_is_answered(first: Problem, second: Problem) -> None:
+    outcome = append(*combined(first, second))
 
     assert isinstance(outcome, NotWritten)
-    assert outcome.error_code == first[4]
+    assert outcome.error_code == first.answer
+    assert first.says in outcome.message
+
+
+def test_nearly_every_two_problems_meet() -> None:
+    assert len(PAIRS) >= 115
 
 
 def test_the_undamaged_batch_is_written() -> None:
-    assert append(partition(), damaged()) == Written(0, -1, is_duplicate=False)
+    assert append(*combined()) == Written(0, -1, is_duplicate=False)
 
 
 def test_a_batch_cut_anywhere_is_corrupt() -> None:
-    whole = damaged()
-    for length in range(len(whole)):
+    _, whole = combined()
+    for length in range(1, len(whole)):
         outcome = append(partition(), whole[:length])
         assert isinstance(outcome, NotWritten)
         assert outcome.error_code == 2, length
+
+
+@pytest.mark.parametrize(("records", "got"), [(None, "null records"), (b"", "none")])
+def test_no_batch_at_all_is_invalid(records: bytes | None, got: str) -> None:
+    outcome = append(partition(), records)
+
+    assert isinstance(outcome, NotWritten)
+    assert (outcome.error_code, outcome.message) == (87, f"expected one record batch, got {got}")
+
+
+def test_what_is_larger_once_it_is_recompressed_is_too_large() -> None:
+    to = partition(compression_type="uncompressed", max_message_bytes="1000")
+    sent = batch(0, 0, timestamp=NOW_MS, values=[bytes(5000)], is_gzip=True)
+    assert len(sent) < 200
+
+    outcome = append(to, sent)
+
+    assert isinstance(outcome, NotWritten)
+    assert outcome.error_code == 10
+    assert (to.log.end_offset, len(to.producers)) == (0, 0)
 
 
 def test_zstd_needs_produce_7() -> None:
@@ -150,11 +208,14 @@ def test_no_time_at_all_is_no_wrong_time() -> None:
     assert isinstance(append(partition(message_timestamp_before_max_ms="1000"), sent), Written)
 
 
-def test_a_producer_may_not_say_that_its_times_are_the_brokers() -> None:
-    outcome = append(partition(), batch(0, 0, timestamp=NOW_MS, attributes=8))
+@pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
+def test_a_producer_may_not_say_that_its_times_are_the_brokers(kind: str) -> None:
+    to = partition(message_timestamp_type=kind)
+
+    outcome = append(to, batch(0, 0, timestamp=NOW_MS, attributes=8))
 
     assert isinstance(outcome, NotWritten)
-    assert outcome.error_code == 32
+    assert (outcome.error_code, len(outcome.record_errors)) == (32, 1)
 
 
 @pytest.mark.parametrize("policy", ["compact", "compact,delete"])
