@@ -13,7 +13,7 @@ from minibroker.protocol.types import TopicId
 from .producers import FormerProducers, ProducerTable
 
 MAX_ENTRIES = 100_000
-"""Producer entries of deleted topics, all names together."""
+"""Producers of deleted topics whose entry or refusals are kept, all names together."""
 MAX_NAMES = 100_000
 """Partitions of deleted topics whose floor is remembered, and ids of deleted topics."""
 
@@ -42,9 +42,9 @@ class FormerTopics:
             self._names.popitem(last=False)
         for index, table in enumerate(tables):
             former = self._partitions.pop((name, index), None) or FormerProducers(self._floor)
-            self._entries_count -= len(former.entries)
+            self._entries_count -= former.size
             table.leave_to(former)
-            self._entries_count += len(former.entries)
+            self._entries_count += former.size
             self._partitions[name, index] = former
         self._forget_oldest()
 
@@ -56,10 +56,10 @@ class FormerTopics:
         for former in self._partitions.values():
             if self._entries_count <= MAX_ENTRIES:
                 break
-            self._entries_count -= len(former.entries)
+            self._entries_count -= former.size
             former.forget(self._next_producer_id())
         while len(self._partitions) > MAX_NAMES:
             _, former = self._partitions.popitem(last=False)
-            self._entries_count -= len(former.entries)
+            self._entries_count -= former.size
             former.forget(self._next_producer_id())
             self._floor = self._next_producer_id()

@@ -1,7 +1,7 @@
 """What a partition knows of one idempotent producer, packed into 158 bytes.
 
-A hundred thousand producers are 100,000 `bytes` and not half a million tracked objects: less than a
-third of the memory, and nothing for the garbage collector to walk.
+A hundred thousand producers are 100,000 `bytes` and not half a million objects: less than a third
+of the memory, and nothing for the garbage collector to walk into.
 
     producer_epoch int16 · next_sequence int32 · last_timestamp int64 · 5 batches, the newest first
     a batch: (first sequence << 32 | last sequence) int64, -1 where there is none

@@ -7,6 +7,7 @@ the partition can say "had it ever written here, I would know".
 
 import logging
 from collections.abc import Callable, Iterator, Sequence, Set
+from itertools import islice
 from typing import NamedTuple
 
 from .idempotence import Circumstances, Gap, gap_after, sequence_after
@@ -19,6 +20,8 @@ MAX_REMEMBERED = 10_000
 MAX_REFUSALS_A_PRODUCER = 100
 YOUNGEST_EVICTED_MS = 10 * 60 * 1000
 """An entry younger than this never goes for want of room: its retry would be written twice."""
+_EVICTED_AT_ONCE = 100
+"""A hundredth of what is kept."""
 
 _NO_BASES: Set[int] = frozenset()
 
@@ -50,6 +53,11 @@ class FormerProducers:
         self.floor = floor
         self.entries: dict[int, ProducerEntry] = {}
         self.refusals: dict[int, Refusals] = {}
+
+    @property
+    def size(self) -> int:
+        """What is kept, in producers."""
+        return len(self.entries) + len(self.refusals)
 
     def forget(self, next_producer_id: int) -> None:
         """Memory is short: from now on only the floor tells that there was something."""
@@ -187,14 +195,23 @@ class ProducerTable:
         self._floor = max(self._floor, lost_producer_id + 1)
 
     def _evict(self, now_ms: int) -> None:
-        oldest, entry = next(iter(self._entries.items()))
-        if now_ms - entry.last_append_ms >= YOUNGEST_EVICTED_MS:
-            self._drop(oldest)
-        elif not self._is_over_limit:
+        """Make room for a while: to find the first item of a dict whose first ones are gone is to
+        walk over all of them.
+        """
+        limit = self._limits.max_producers
+        excess = len(self._entries) - limit + limit // _EVICTED_AT_ONCE
+        idle = [
+            producer_id
+            for producer_id, entry in islice(self._entries.items(), excess)
+            if now_ms - entry.last_append_ms >= YOUNGEST_EVICTED_MS
+        ]
+        for producer_id in idle:
+            self._drop(producer_id)
+        if len(self._entries) > limit and not self._is_over_limit:
             self._is_over_limit = True
             logger.warning(
                 "%s has more than max.producers.per.partition = %d producers that are younger"
                 " than 10 minutes: all of them are kept",
                 self._name,
-                self._limits.max_producers,
+                limit,
             )
