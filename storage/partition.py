@@ -94,10 +94,14 @@ class Partition:
 
     def run(self, producer_id: int, sender: Sender, now_ms: int) -> Run | None:
         """A run of this producer's batches, where nothing stands in the way of one."""
-        if not self._takes_runs or sender.turned_away:
+        entry = self.producers.entry(producer_id, now_ms) if self._takes_runs else None
+        if entry is None:
             return None
-        entry = self.producers.entry(producer_id, now_ms)
-        return Run(self, producer_id, entry, now_ms) if entry else None
+        if sender.turned_away:
+            here = ProducerHere(self.topic, self.index, producer_id, entry.producer_epoch)
+            if sender.turned_away.bases(here):
+                return None  # a write has something to settle
+        return Run(self, producer_id, entry, now_ms)
 
     def append(self, records: memoryview | None, sender: Sender, now_ms: int) -> Outcome:
         """What Produce asks for: exactly one batch, judged in the order of the checks, and written

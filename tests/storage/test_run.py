@@ -150,11 +150,14 @@ def test_where_the_topic_changes_batches_there_are_no_runs() -> None:
         assert partition(overrides).run(7, sender(), NOW_MS) is None
 
 
-def test_where_a_batch_is_awaited_again_there_are_no_runs() -> None:
+def test_where_a_batch_of_the_producer_is_awaited_again_there_are_no_runs() -> None:
     of, waiting = partition({}), sender()
-    waiting.turned_away.add(ProducerHere("another", 0, 8, 0), 5)
+    for other in (("another", 0, 7, 0), ("run", 1, 7, 0), ("run", 0, 8, 0), ("run", 0, 7, 1)):
+        waiting.turned_away.add(ProducerHere(*other), 5)
+    assert of.run(7, waiting, NOW_MS)
 
-    assert of.run(7, sender(), NOW_MS)
+    waiting.turned_away.add(ProducerHere("run", 0, 7, 0), 5)
+
     assert of.run(7, waiting, NOW_MS) is None
 
 
