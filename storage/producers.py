@@ -178,7 +178,8 @@ class ProducerTable:
     def leave_to(self, former: FormerProducers) -> None:
         """The topic is deleted: hand over what its name remembers."""
         former.floor = max(former.floor, self._floor)
-        former.entries.update(self._entries)
+        for producer_id, entry in self._entries.items():
+            former.entries[producer_id] = _joined(former.entries.get(producer_id), entry)
         former.refusals.update(self._refusals)
 
     def __len__(self) -> int:
@@ -215,3 +216,15 @@ class ProducerTable:
                 self._name,
                 limit,
             )
+
+
+def _joined(older: ProducerEntry | None, newer: ProducerEntry) -> ProducerEntry:
+    """What two incarnations of a topic knew, where the second went on from the first: what the
+    producer sends again may have been written in either.
+    """
+    if older is None or older.producer_epoch != newer.producer_epoch:
+        return newer
+    batches = newer.window()[::-1]
+    if batches[0].first not in (older.next_sequence, *(batch.first for batch in older.window())):
+        return newer
+    return ProducerEntry.after(older, newer.producer_epoch, newer.last_timestamp, batches)

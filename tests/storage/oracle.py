@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 RING = 2147483648
 
@@ -201,9 +201,18 @@ class Oracle:
     def delete(self) -> None:
         topic = self.topic
         assert topic
+        former = dict(self.kept.former)
+        for producer, known in topic.known.items():
+            before = former.get(producer)
+            if before and before.epoch == known.epoch:
+                goes_on = (before.next, *(stored[0] for stored in before.batches))
+                if known.batches[0][0] in goes_on:
+                    batches = [*before.batches, *known.batches][-5:]
+                    known = replace(known, batches=batches)
+            former[producer] = known
         self.kept = Incarnation(
             floor=max(topic.floor, self.kept.floor),
-            former={**self.kept.former, **topic.known},
+            former=former,
             behind={**self.kept.behind, **topic.behind},
         )
         self.topic = None

@@ -130,3 +130,14 @@ def test_a_connection_that_forgets_what_it_turned_away_loses_a_record() -> None:
 
     assert found is not None
     assert first_loss(forgetful._replace(forgets_turned_away=False), faults) is None
+
+
+def test_a_retry_of_what_was_written_two_incarnations_ago_is_taken() -> None:
+    """Found by chance among three faults: the name remembered only the last incarnation."""
+    life = (
+        *("send", "serve", "take", "send", "send", "serve"),
+        *("topic recreated", "serve", "answers lost", "topic recreated"),
+    )
+
+    for kind in KINDS:
+        no_problem(Setting(kind), life)
