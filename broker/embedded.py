@@ -4,11 +4,17 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from .config import Config
 from .config_sources import Option, from_keywords
 from .serve import run_in_loop
 from .server import Server
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 START_S = 30.0
 STOP_S = 30.0
@@ -67,32 +73,56 @@ def running_in_thread(**options: Option) -> Iterator[Broker]:
     finally:
         loop.call_soon_threadsafe(ended.set)
         thread.join(STOP_S)
+        assert not thread.is_alive(), "a stop has deadlines of its own"
 
 
 @contextmanager
 def running_in_process(**options: Option) -> Iterator[Broker]:
     """A broker in a process of its own, ended by SIGTERM; options as for `running`.
 
-    Raises RuntimeError if it did not start; it says why on stderr.
+    It never outlives this process, not even one that is killed. Raises ConfigError if an option is
+    unknown or wrong, and RuntimeError if the broker did not start; it says why on stderr.
     """
     import subprocess
 
-    command = [sys.executable, "-m", "minibroker", "serve", *_words(options)]
+    Config.of(**options)  # the same error as in the other ways
+    command = [sys.executable, "-m", "minibroker.child", "serve", *_words(options)]
     with subprocess.Popen(  # noqa: S603 - our own command
-        command, stdout=subprocess.PIPE, text=True, env=_environment()
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=_environment()
     ) as process:
-        assert process.stdout is not None
         try:
-            line = process.stdout.readline()  # ends with the process, if that cannot start
-            if not line:
-                raise RuntimeError(f"the broker did not start: {' '.join(command)}")
-            yield Broker(line.split(" ready on ")[1].split()[0])
+            yield Broker(_bootstrap(_ready_line(process)))
         finally:
             process.terminate()
             try:
                 process.wait(STOP_S)
             except subprocess.TimeoutExpired:
                 process.kill()
+
+
+def _ready_line(process: "Popen[str]") -> str:
+    """What the broker prints when it listens. Raises RuntimeError if that does not come in time."""
+    import threading
+
+    assert process.stdout is not None
+    deadline = threading.Timer(START_S, process.kill)
+    deadline.start()
+    try:
+        line = process.stdout.readline()  # ends with the process
+    finally:
+        deadline.cancel()
+    if not line:
+        raise RuntimeError(f"the broker did not start: {process.args!r}")
+    return line
+
+
+def _bootstrap(ready_line: str) -> str:
+    """The address in a ready line, which --log-format=json makes an object."""
+    if not ready_line.startswith("{"):
+        return ready_line.split(" ready on ")[1].split()[0]
+    facts = msgspec.json.decode(ready_line, type=dict[str, str | int])
+    host = str(facts["host"])
+    return f"[{host}]:{facts['port']}" if ":" in host else f"{host}:{facts['port']}"
 
 
 def _words(options: Mapping[str, Option]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Fixtures for pytest: `broker`, a clean one for each test, and `minibroker`, one for the session.
 
 Both run in a thread, so they serve asynchronous and synchronous tests alike; with xdist each worker
-has its own. Nothing is imported before a test asks for one.
+has its own. Nothing is imported before a test asks for one. A project that wants other options has
+a fixture of the same name in its conftest.py, with `running_in_thread(num_partitions=3)`.
 """
 
 from collections.abc import Iterator

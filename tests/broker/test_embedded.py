@@ -1,11 +1,22 @@
 """A broker inside a Python program, in each of the three ways."""
 
+import signal
 import socket
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import minibroker
-from minibroker import Broker, ConfigError, running, running_in_process, running_in_thread
+from minibroker import (
+    Broker,
+    ConfigError,
+    embedded,
+    running,
+    running_in_process,
+    running_in_thread,
+)
 
 
 def is_reachable(bootstrap: str) -> bool:
@@ -42,13 +53,56 @@ def test_an_error_in_the_block_ends_the_broker_too() -> None:
     assert not is_reachable(broker.bootstrap)
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_a_process_is_found_however_it_says_where_it_listens(host: str, log_format: str) -> None:
+    with running_in_process(host=host, log_format=log_format) as broker:
+        port = int(broker.bootstrap.rpartition(":")[2])
+
+        assert broker.bootstrap == (f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+        socket.create_connection((host, port), 5).close()
+
+
+PARENT = """
+import os, sys
+from minibroker import running_in_process
+with running_in_process() as broker:
+    print(broker.bootstrap, flush=True)
+    os.kill(os.getpid(), int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_process_ends_with_the_one_that_started_it(number: signal.Signals) -> None:
+    parent = [sys.executable, "-c", PARENT, str(int(number))]
+
+    # It ends when stderr is closed, and that the broker has as well.
+    done = subprocess.run(parent, capture_output=True, text=True, timeout=30, check=False)
+
+    assert done.returncode == -number
+    assert not is_reachable(done.stdout.strip())
+
+
+def test_a_process_that_never_gets_ready_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = tmp_path / "hangs"
+    hangs.write_text("#!/bin/sh\nexec sleep 60\n")
+    hangs.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(hangs))
+    monkeypatch.setattr(embedded, "START_S", 0.1)
+
+    with pytest.raises(RuntimeError, match="did not start"), running_in_process():
+        pass
+
+
 async def test_wrong_options_are_refused_in_each_way() -> None:
     with pytest.raises(ConfigError, match="num_partitons"):
         async with running(num_partitons=3):
             pass
     with pytest.raises(ConfigError, match="num_partitons"), running_in_thread(num_partitons=3):
         pass
-    with pytest.raises(RuntimeError, match=r"num\.partitons"), running_in_process(num_partitons=3):
+    with pytest.raises(ConfigError, match="num_partitons"), running_in_process(num_partitons=3):
         pass
 
 

@@ -58,16 +58,61 @@ def test_with_xdist_each_worker_has_its_own(suite: pytest.Pytester) -> None:
     suite.runpytest_subprocess("-n", "2").assert_outcomes(passed=6)
 
 
+def test_a_project_keeps_its_own_broker_and_storage(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        **{"broker": "NAME = 'mine'", "storage/__init__": "NAME = 'mine'"},
+        test_own="""
+        import broker as own_broker
+        import storage as own_storage
+
+        def test_both_are_mine(broker, minibroker):
+            assert own_broker.NAME == own_storage.NAME == "mine"
+        """,
+    )
+
+    suite.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=7)
+
+
 def test_with_unittest(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
         import unittest
+        import pytest
         from minibroker import running_in_thread
 
         class Test(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def keep(self, broker):
+                self.broker = broker
+
+            def test_a_fixture_is_taken_over(self):
+                self.assertTrue(self.broker.bootstrap.startswith("localhost:"))
+
             def test_a_broker_runs(self):
                 with running_in_thread(num_partitions=3) as broker:
-                    self.assertTrue(broker.bootstrap.startswith("localhost:"))
+                    self.assertNotEqual(broker.bootstrap, self.broker.bootstrap)
+        """
+    )
+
+    pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_a_fixture_of_the_projects_own_has_other_options(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        from minibroker import running_in_thread
+
+        @pytest.fixture
+        def broker():
+            with running_in_thread(host="127.0.0.1") as running:
+                yield running
+        """
+    )
+    pytester.makepyfile(
+        """
+        def test_it_is_the_one_of_the_project(broker):
+            assert broker.bootstrap.startswith("127.0.0.1:")
         """
     )
 
