@@ -1,4 +1,4 @@
-"""Three client libraries behind the same functions: send idempotently, read by assignment."""
+"""Three client libraries behind the same functions: send records, read by assignment."""
 
 import asyncio
 import time
@@ -23,22 +23,35 @@ class Record(NamedTuple):
     partition: int = 0
 
 
+class Sending(NamedTuple):
+    """How a producer is set up."""
+
+    codec: str = "none"  # or gzip, snappy, lz4, zstd
+    batch_bytes: int = 16_384
+    is_idempotent: bool = True  # else acks=1, with retries
+
+
+PLAIN = Sending()
+
+
 class Client(NamedTuple):
-    """One library. `codec` is one of none, gzip, snappy, lz4, zstd."""
+    """One library."""
 
     name: str
-    send: Callable[[str, str, Sequence[Record], str], None]
-    """(bootstrap, topic, records, codec); returns when all are acknowledged."""
+    send: Callable[[str, str, Sequence[Record], Sending], None]
+    """(bootstrap, topic, records, how): one producer; returns when all are acknowledged."""
     read: Callable[[str, str, int, int], list[Record]]
     """(bootstrap, topic, partition, count)."""
 
 
-def aiokafka_send(bootstrap: str, topic: str, records: Sequence[Record], codec: str) -> None:
+def aiokafka_send(bootstrap: str, topic: str, records: Sequence[Record], how: Sending) -> None:
     async def send() -> None:
         async with aiokafka.AIOKafkaProducer(
             bootstrap_servers=bootstrap,
-            enable_idempotence=True,
-            compression_type=None if codec == "none" else codec,
+            enable_idempotence=how.is_idempotent,
+            acks="all" if how.is_idempotent else 1,
+            compression_type=None if how.codec == "none" else how.codec,
+            max_batch_size=how.batch_bytes,
             max_request_size=8 << 20,
             retry_backoff_ms=20,
         ) as producer:
@@ -75,29 +88,34 @@ def aiokafka_read(bootstrap: str, topic: str, partition: int, count: int) -> lis
     return asyncio.run(read())
 
 
-def kafka_python_send(bootstrap: str, topic: str, records: Sequence[Record], codec: str) -> None:
+def kafka_python_send(bootstrap: str, topic: str, records: Sequence[Record], how: Sending) -> None:
     producer = kafka.KafkaProducer(
         bootstrap_servers=bootstrap,
-        compression_type=None if codec == "none" else codec,
+        enable_idempotence=how.is_idempotent,
+        acks="all" if how.is_idempotent else 1,
+        compression_type=None if how.codec == "none" else how.codec,
+        batch_size=how.batch_bytes,
         max_request_size=8 << 20,
         retry_backoff_ms=20,
         reconnect_backoff_ms=10,
         reconnect_backoff_max_ms=50,
     )
-    sent = [
-        producer.send(
-            topic,
-            key=record.key,
-            value=record.value,
-            headers=list(record.headers),
-            timestamp_ms=record.timestamp,
-            partition=record.partition,
-        )
-        for record in records
-    ]
-    for future in sent:
-        future.get(DEADLINE_S)
-    producer.close(5)
+    try:
+        sent = [
+            producer.send(
+                topic,
+                key=record.key,
+                value=record.value,
+                headers=list(record.headers),
+                timestamp_ms=record.timestamp,
+                partition=record.partition,
+            )
+            for record in records
+        ]
+        for future in sent:
+            future.get(DEADLINE_S)
+    finally:
+        producer.close(5)
 
 
 def kafka_python_read(bootstrap: str, topic: str, partition: int, count: int) -> list[Record]:
@@ -112,18 +130,22 @@ def kafka_python_read(bootstrap: str, topic: str, partition: int, count: int) ->
     return [Record(one.key, one.value, tuple(one.headers), one.timestamp, partition) for one in got]
 
 
-def confluent_send(bootstrap: str, topic: str, records: Sequence[Record], codec: str) -> None:
+def confluent_send(bootstrap: str, topic: str, records: Sequence[Record], how: Sending) -> None:
     failed: list[str] = []
     producer = confluent_kafka.Producer(
         {
             "bootstrap.servers": bootstrap,
-            "enable.idempotence": True,
-            "compression.type": codec,
+            "enable.idempotence": how.is_idempotent,
+            "acks": "all" if how.is_idempotent else "1",
+            "compression.type": how.codec,
+            "batch.size": how.batch_bytes,
             "message.max.bytes": 8 << 20,
             "queue.buffering.max.messages": 100_000,
             "retry.backoff.ms": 20,
             "reconnect.backoff.ms": 10,
             "reconnect.backoff.max.ms": 50,
+            # It would begin anew, a second each time, whenever its only broker is gone.
+            "metadata.recovery.strategy": "none",
         }
     )
     for record in records:

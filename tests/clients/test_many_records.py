@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from .adapters import CLIENTS, DEADLINE_S, Client, Record
+from .adapters import CLIENTS, DEADLINE_S, PLAIN, Client, Record
 
 PARTITIONS = 16
 
@@ -19,7 +19,7 @@ def test_ten_thousand_records_over_sixteen_partitions(bootstrap: str, client: Cl
         for number in range(10_000)
     ]
 
-    client.send(bootstrap, topic, records, "none")
+    client.send(bootstrap, topic, records, PLAIN)
 
     for partition in range(PARTITIONS):
         expected = records[partition::PARTITIONS]

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from .adapters import CLIENTS, Client, Record
+from .adapters import CLIENTS, Client, Record, Sending
 
 NAMES = [client.name for client in CLIENTS]
 
@@ -24,7 +24,7 @@ RECORDS = (
 def test_every_client_reads_what_one_has_sent(bootstrap: str, sender: Client, codec: str) -> None:
     topic = f"round-trip-{sender.name}-{codec}"
 
-    sender.send(bootstrap, topic, RECORDS, codec)
+    sender.send(bootstrap, topic, RECORDS, Sending(codec))
 
     for reader in CLIENTS:
         assert reader.read(bootstrap, topic, 0, len(RECORDS)) == list(RECORDS), reader.name
@@ -36,7 +36,7 @@ def test_a_record_of_1_mb_comes_back(bootstrap: str, sender: Client, codec: str)
     topic = f"large-{sender.name}-{codec}"
     records = [Record(b"large", random.Random(1).randbytes(1_000_000)), Record(b"next", b"small")]
 
-    sender.send(bootstrap, topic, records, codec)
+    sender.send(bootstrap, topic, records, Sending(codec))
 
     for reader in CLIENTS:
         assert reader.read(bootstrap, topic, 0, 2) == records, reader.name
