@@ -1,6 +1,7 @@
 """Processes for tests, each with a deadline and an end."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,15 @@ def run(command: Sequence[str], cwd: Path | None = None) -> subprocess.Completed
     )
     assert done.returncode == 0, f"{command} left with {done.returncode}: {done.stderr[-2000:]}"
     return done
+
+
+def free_ports(count: int) -> list[str]:
+    """Ports that nobody listens on."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [str(probe.getsockname()[1]) for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
 
 
 @contextmanager

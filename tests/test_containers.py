@@ -2,22 +2,12 @@
 
 import json
 import re
-import socket
 import sys
 
-from .processes import ROOT, run, serving
+from .processes import ROOT, free_ports, run, serving
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
-
-
-def free_ports(count: int) -> list[str]:
-    """Ports that nobody listens on."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [str(probe.getsockname()[1]) for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 def test_the_three_containers_talk() -> None:

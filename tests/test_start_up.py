@@ -1,13 +1,23 @@
 """`minibroker serve` as a process: what it imports, what it prints, and how it ends."""
 
+import asyncio
 import json
 import signal
 import socket
 import subprocess
 import sys
-from struct import pack
+from struct import pack, unpack
 
-from .processes import DEADLINE_S, serving
+import pytest
+
+from minibroker.config import Config
+from minibroker.protocol.messages.metadata import METADATA, MetadataRequest
+from minibroker.server import Server
+from minibroker.services import Environment
+from minibroker.sockets import Connected, SystemSockets, TcpListening
+from tests.wire import connected
+
+from .processes import DEADLINE_S, free_ports, serving
 
 SERVING_NEEDS_NONE_OF = {
     "aiokafka",
@@ -78,17 +88,89 @@ def test_localhost_is_both_loopback_addresses() -> None:
             socket.create_connection((address, port), 5).close()
 
 
-def test_each_signal_drains_and_leaves_with_0_while_a_long_poll_waits() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with serving("--port", "0", "--topic", "t") as (process, ready):
-            port = int(ready.split()[4].rpartition(":")[2])
-            with socket.create_connection(("127.0.0.1", port), 5) as waiting:
-                body = pack(">hhih", 1, 4, 1, -1) + pack(">iiiib", -1, 600_000, 1, 1 << 20, 0)
-                body += pack(">ih1siiqi", 1, 1, b"t", 1, 0, 0, 1 << 20)
-                waiting.sendall(pack(">i", len(body)) + body)
-                process.send_signal(number)
+async def told_at(address: str) -> tuple[str, dict[str | None, int]]:
+    """The address that the broker calls its own there, and how many partitions each topic has."""
+    async with connected(address) as wire:
+        response = await wire.call(METADATA, 5, MetadataRequest(topics=None))
+    (node,) = response.brokers
+    topics = {topic.name: len(topic.partitions) for topic in response.topics}
+    return f"{node.host}:{node.port}", topics
 
-                assert process.wait(DEADLINE_S) == 0
+
+def test_topics_are_there_and_each_listener_tells_its_own_address() -> None:
+    host, docker = free_ports(2)
+    listeners = f"listeners=HOST://127.0.0.1:{host},DOCKER://127.0.0.1:{docker}"
+    advertised = f"advertised.listeners=HOST://localhost:{host},DOCKER://broker:29092"
+    settings = [word for pair in (listeners, advertised) for word in ("--set", pair)]
+    topics = {"one": 1, "three": 3}
+
+    with serving(*settings, "--topic", "one", "--topic", "three:3"):
+        told = [asyncio.run(told_at(f"127.0.0.1:{port}")) for port in (host, docker)]
+
+    assert told == [(f"localhost:{host}", topics), ("broker:29092", topics)]
+
+
+class Watched(SystemSockets):
+    """The machine's sockets, which tell in which order what is done."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def bind(self, host: str, port: int) -> TcpListening:
+        self.done.append("bind")
+        bound = WatchedListening(super().bind(host, port), self.done)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((host, bound.port), DEADLINE_S)
+        return bound
+
+
+class WatchedListening(TcpListening):
+    """One of their addresses."""
+
+    def __init__(self, inner: TcpListening, done: list[str]) -> None:
+        self.port = inner.port
+        self.inner = inner
+        self.done = done
+
+    async def serve(self, connected: Connected) -> None:
+        self.done.append("listen")
+        await self.inner.serve(connected)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+async def test_it_listens_when_everything_else_is_there() -> None:
+    sockets = Watched()
+    server = Server(Config.of(), Environment(sockets=sockets))
+
+    await server.start()
+    await server.stop()
+
+    assert sockets.done == ["bind", "bind", "listen", "listen"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_answers_the_long_poll_that_waits_and_ends_with_0(number: signal.Signals) -> None:
+    api_versions = pack(">ihhih", 10, 18, 0, 6, -1)
+    fetch = pack(">hhih", 1, 4, 7, -1) + pack(">iiiib", -1, 600_000, 1, 1 << 20, 0)
+    fetch += pack(">ih1siiqi", 1, 1, b"t", 1, 0, 0, 1 << 20)
+
+    with serving("--port", "0", "--topic", "t") as (process, ready):
+        port = int(ready.split()[4].rpartition(":")[2])
+        with (
+            socket.create_connection(("127.0.0.1", port), DEADLINE_S) as client,
+            client.makefile("rb") as answers,
+        ):
+            client.sendall(api_versions + pack(">i", len(fetch)) + fetch)
+            size, correlation_id = unpack(">ii", answers.read(8))
+            answers.read(size - 4)
+            assert correlation_id == 6, "and with it the other request was read"
+
+            process.send_signal(number)
+
+            assert unpack(">ii", answers.read(8))[1] == 7
+        assert process.wait(DEADLINE_S) == 0
 
 
 def test_the_garbage_collector_rests_while_importing_and_works_while_serving() -> None:
