@@ -6,11 +6,12 @@ as fair as can be: what is pending is sent again, in order, until it is settled.
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from itertools import combinations
 from typing import NamedTuple
 
-from minibroker.storage.catalog import Catalog, Defaults, Topic
-from minibroker.storage.engine import Buffer, StorageFailed
+from minibroker.storage.catalog import Catalog, Defaults
+from minibroker.storage.engine import Buffer, Log, StorageFailed
 from minibroker.storage.memory import MemoryEngine
 from minibroker.storage.outcome import NotWritten
 from minibroker.storage.partition import Sender, note_turned_away
@@ -23,7 +24,7 @@ from .clients import KINDS, Answer, Batch, Producer
 
 NOW_MS = 1_800_000_000_000
 DAY_MS = 86_400_000
-ROUNDS = 20
+ROUNDS = 40
 LATE_BY_REQUESTS = 2
 
 FAULTS = (
@@ -126,9 +127,9 @@ class Broker:
         if topic is None:
             note_turned_away(on, "t", 0, sent)
             return 3
-        if fault == "append fails":
-            _fail_once(topic)
-        outcome = topic.partitions[0].append(sent, Sender(9, on), self.now_ms)
+        partition = topic.partitions[0]
+        with _failing(partition.log) if fault == "append fails" else nullcontext():
+            outcome = partition.append(sent, Sender(9, on), self.now_ms)
         return int(outcome.error_code) if isinstance(outcome, NotWritten) else 0
 
     def stored(self) -> list[int]:
@@ -162,16 +163,17 @@ def _bytes_of(one: Batch, fault: str) -> bytes:
     )
 
 
-def _fail_once(topic: Topic) -> None:
-    """The log's next append fails."""
-    log = topic.partitions[0].log
-    append = log.append
+@contextmanager
+def _failing(log: Log) -> Iterator[None]:
+    """Nothing can be appended."""
 
     def fail(batch: Buffer, records_count: int, max_timestamp: int) -> int:
-        log.append = append  # type: ignore[method-assign]  # it was one failure
         raise StorageFailed("the disk says no")
 
+    append = log.append
     log.append = fail  # type: ignore[method-assign]  # a log that fails
+    yield
+    log.append = append  # type: ignore[method-assign]  # and one that does not
 
 
 class Run(NamedTuple):
@@ -333,3 +335,12 @@ def schedules(requests: int, faults_each: int) -> Iterator[Schedule]:
         for chosen in combinations(single, count):
             if len({at for at, _ in chosen}) == count:
                 yield chosen
+
+
+def some_life(random_source: random.Random) -> tuple[str, Schedule, Start]:
+    """A longer one, by chance."""
+    sizes = tuple(random_source.choice((1, 1, 1, 2, 3)) for _ in range(random_source.randint(2, 7)))
+    requests = random_source.sample(range(10), random_source.randint(2, 4))
+    schedule = tuple(sorted((at, random_source.choice(FAULTS)) for at in requests))
+    start = Start(sizes, is_foreign=random_source.random() < 0.5)
+    return random_source.choice(list(KINDS)), schedule, start
