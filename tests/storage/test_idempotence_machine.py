@@ -277,4 +277,4 @@ def test_producers_live_as_the_oracle_says() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_producers_live_longer_as_the_oracle_says() -> None:
-    explore(3000)
+    explore(1500)
