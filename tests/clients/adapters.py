@@ -139,6 +139,7 @@ def confluent_send(bootstrap: str, topic: str, records: Sequence[Record], how: S
             "acks": "all" if how.is_idempotent else "1",
             "compression.type": how.codec,
             "batch.size": how.batch_bytes,
+            "max.in.flight": 5,  # what idempotence allows; without it, a million
             "message.max.bytes": 8 << 20,
             "queue.buffering.max.messages": 100_000,
             "retry.backoff.ms": 20,
